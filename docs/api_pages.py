@@ -19,7 +19,10 @@ BEYOND = {
         "stablebag.proving.frontier": ["FrontierPoint", "frontier", "largest_mean"],
         "stablebag.proving.bounds": [name for name in vars(bounds) if _is_bound(name)],
     },
-    "showing": {"stablebag.showing.report.page": ["write"]},
+    "showing": {
+        "stablebag.showing.report.page": ["write"],
+        "stablebag.showing.report.change_page": ["write_change", "ChangeFooter"],
+    },
 }
 # Some classes have methods that only other subpackages call. For these, the methods that users call; the pages of all
 # other classes show everything. A name that does not exist is a warning, and so an error.
@@ -66,6 +69,9 @@ FOR_USERS = {
     "Study": "of verdict facts to_frame most_influential ranked",
     "Subbagging": "resolve",
     "Suspects": "explain to_frame",
+    "Versions": "summary topics change n_points changed_points n_beyond_noise changed_decisions noise_floor bags_for "
+    "n_fits with_parts to_frame blocks_to_frame to_dict",
+    "VersionsCertificate": "epsilon epsilon_of_any_rows worst_case explain in_short to_dict",
     "ThresholdCount": "fit predict data_set",
     "TrimmedRange": "interval delta",
     "UnequalScheme": f"{_OWN_LAW} inclusion_probabilities covariance without",

@@ -223,7 +223,7 @@ def _():
     np.testing.assert_array_equal(warm.predict(X), cold.predict(X))
     with pytest.raises(ValueError, match="at least 6"):
         warm.set_params(n_bags=2).fit(X, Y)
-    with pytest.warns(UserWarning, match="does not fit new bags"):
+    with pytest.warns(UserWarning, match="n_bags is still 6"):
         warm.set_params(n_bags=6).fit(X, Y)
 
 
@@ -309,7 +309,7 @@ def _():
             theirs.fit(X, Y, sample_weight=np.ones(60))
     else:
         theirs.fit(X, Y, sample_weight=np.ones(60))
-    with pytest.raises(ValueError, match="does not take sample_weight"):
+    with pytest.raises(ValueError, match="does not accept sample_weight"):
         BaggedRegressor(KNeighborsRegressor(), n_bags=2).fit(X, Y, sample_weight=np.ones(60))
 
 
@@ -317,7 +317,7 @@ def _():
 def _():
     with pytest.warns(UserWarning, match="Some inputs do not have OOB scores"):
         BaggingRegressor(n_estimators=1, oob_score=True).fit(X, Y)
-    with pytest.raises(ValueError, match="never left out, so there is no prediction without"):
+    with pytest.raises(ValueError, match="never left out"):
         BaggedRegressor(n_bags=1, oob_score=True).fit(X, Y)
 
 
@@ -347,7 +347,7 @@ def _():
 @row("takes a frame with two columns of one name (up to 1.8)")
 def _():
     frame = pd.DataFrame(X[:, :2], columns=["age", "age"])
-    with pytest.raises(ValueError, match=r"whose columns have names of their own\. Got 'age': rename one of them"):
+    with pytest.raises(ValueError, match=r"two columns named 'age'.* Rename one"):
         BaggedRegressor(n_bags=2).fit(frame, Y)
 
 
@@ -428,7 +428,7 @@ def _():
 @row("takes `warm_start=True` on other data")
 def _():
     BaggingRegressor(n_estimators=2, warm_start=True).fit(X, Y).set_params(n_estimators=3).fit(2 * X, Y)
-    with pytest.raises(ValueError, match="the data or scheme changed"):
+    with pytest.raises(ValueError, match="the data or the scheme changed"):
         BaggedRegressor(n_bags=2, warm_start=True).fit(X, Y).set_params(n_bags=3).fit(2 * X, Y)
 
 
@@ -448,7 +448,7 @@ def _():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(versions, "__version__", "0.0.0")
         text = pickle.dumps(model)
-    with pytest.warns(InconsistentVersionWarning, match="made by stablebag 0[.]0[.]0"):
+    with pytest.warns(InconsistentVersionWarning, match="saved by stablebag 0[.]0[.]0"):
         pickle.loads(text)
 
 

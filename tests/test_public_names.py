@@ -18,9 +18,9 @@ TOP = [
     "BaggedClassifier", "BaggedRegressor", "BernoulliSubbagging", "Certificate", "ClassicalBagging",
     "ClusterSubbagging", "FixedRange", "FunctionClassifier", "FunctionRegressor", "IntervalDisplay", "ObservedRange",
     "ParquetTable", "PerturbationDisplay", "PoissonizedBagging", "StabilityCurveDisplay", "StratifiedSubbagging",
-    "Subbagging", "TrimmedRange", "certify", "compare_versions", "forget", "inflated_argmax", "learn", "leave_one_out",
-    "leave_one_out_error", "leave_one_out_refit", "on_progress", "plan", "predict_interval", "predict_set",
-    "random_n_bags", "select_model", "stable_ranking", "study", "suspects",
+    "Subbagging", "TrimmedRange", "certify", "compare_errors", "compare_versions", "forget", "inflated_argmax",
+    "learn", "leave_one_out", "leave_one_out_error", "leave_one_out_refit", "on_progress", "plan", "predict_interval",
+    "predict_set", "random_n_bags", "select_model", "stable_ranking", "study", "suspects",
 ]  # fmt: skip
 
 

@@ -65,7 +65,7 @@ def test_the_ratio_of_the_headline_is_that_of_refits_by_hand_and_the_same_everyw
     ]
     drawn = Changes(made.compared).curves
     assert drawn["base model"][1][0] == pytest.approx(base.max())
-    assert drawn["bagged"][1][0] == pytest.approx(bagged.max())
+    assert drawn["bagged model"][1][0] == pytest.approx(bagged.max())
 
 
 @pytest.mark.slow

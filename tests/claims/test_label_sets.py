@@ -198,7 +198,7 @@ def test_an_id_that_was_detected_is_in_every_file_of_results(folder):
     for command, target in about.items():
         paths = (folder / f"{target}.csv", "--target", target, "--test", folder / f"{target}-new.csv")
         said = run(command, *paths, "--output", outputs[command], *QUICK, "--save", folder / f"{command}.skops")
-        assert "1 left out (id)" in said
+        assert "1 not used (id)" in said
     run("predict", folder / "sets.skops", folder / "churn-new.csv", "--output", outputs["predict"])
     run("predict", folder / "sets.skops", folder / "churn-new.csv", "--keep", "fee", "--output", outputs["few"])
     for name, target in (*about.items(), ("predict", "churn")):

@@ -240,8 +240,8 @@ def measured(tmp_path_factory):
 @pytest.mark.slow
 def test_warnings_come_before_the_verdict_in_terminal_report_and_json(measured):
     text, page, numbers = measured
-    assert [warning.split()[0] for warning in numbers["warnings"]] == ["leak", "The", "30"]
-    assert list(numbers)[:2] == ["warnings", "verdict"]
+    assert [warning.split()[0] for warning in numbers["warnings"]] == ["leak", "30", "The"]
+    assert list(numbers)[:2] == ["warnings", "summary"]
     for whole, verdict in ((text, numbers["verdict"]["headline"]), (page, 'id="verdict"')):
         places = [whole.index(warning[:30]) for warning in numbers["warnings"]]
         assert places == sorted(places)

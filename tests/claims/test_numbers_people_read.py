@@ -53,6 +53,7 @@ def measured(request, tmp_path_factory):
     result = run("measure", folder / "t.csv", "--target", "y", *QUICK, "--output", folder / "r.html",
                  "--json", folder / "n.json")  # fmt: skip
     page = (folder / "r.html").read_text()
+    page = re.sub(r"<dt>data fingerprint.*?</dd>", "", page)
     body = re.sub(r"(?s)<script.*?</script>|<style.*?</style>|<pre.*?</pre>|<svg.*?</svg>|<[^>]*>", " ", page)
     return result.stdout, html.unescape(body), json.loads((folder / "n.json").read_text())
 

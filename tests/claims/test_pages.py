@@ -68,15 +68,15 @@ def test_a_histogram_says_of_what_its_bars_are_shares(shape, point, label):
     assert (counted.size == 5) == (label == "share of rows")
 
 
-def test_a_curve_says_whether_what_is_proved_holds_for_this_draw_or_on_average(fitted):
+def test_curve_says_whether_the_guarantee_holds_for_this_draw_or_on_average(fitted):
     model, X, y, points = fitted
     draw = StabilityCurveDisplay.from_perturbations
     reused, refitted = leave_one_out(model, points), leave_one_out_refit(model, X, y, points)
-    assert draw(reused, certificate=certify(model, reused=True)).guarantee_.get_label() == "proved"
+    assert draw(reused, certificate=certify(model, reused=True)).guarantee_.get_label() == "guaranteed"
     on_average = draw(refitted, certificate=certify(model)).guarantee_.get_label()
-    assert on_average == "proved, on average over draws of the bags"
+    assert on_average == "guaranteed, on average over draws of the bags"
     both = draw({"base": refitted, "bagged": reused}, certificate=certify(model, points, reused=True))
-    assert both.guarantee_.get_label() == "proved for bagged"
+    assert both.guarantee_.get_label() == "guaranteed for bagged"
 
 
 @pytest.mark.parametrize("n", [3, 5, 20])
@@ -110,7 +110,7 @@ def test_decisions_that_are_not_drawn_lead_by_at_least_what_is_said(seed):
     sets = LabelSets(prediction > 0.5, np.array(["a", "b"]), prediction, "inflated-argmax", "none")
     display = LabelSetDisplay.from_sets(sets, most=20)
     others = np.delete(2 * first - 1, display.order_)
-    assert number_after(display.ax_.get_xlabel(), "the first label leads by") <= others.min()
+    assert number_after(display.ax_.get_xlabel(), "the likeliest label leads by") <= others.min()
 
 
 # -------------------------------------------------------------------------------------------------- what is proved
@@ -127,14 +127,15 @@ def test_of_bags_drawn_anew_the_table_says_that_it_is_proved_on_average(fitted):
     assert lines[0].label == "by these bags: 99.9% of the rows move it by at most"
 
 
-def test_the_report_has_no_bound_that_is_rounded_down():
+def test_report_rounds_the_largest_change_of_probabilities_only_with_about():
     from pathlib import Path
 
     import stablebag
 
-    page = (Path(stablebag.__file__).parent / "showing/report/page.html.jinja").read_text()
-    assert "at most the square root of 2" in page
-    assert not re.search(r"at most 1\.41\b", page)
+    report = Path(stablebag.__file__).parent / "showing/report"
+    text = "".join((report / name).read_text() for name in ("page.html.jinja", "page.py", "charts.py"))
+    assert "the largest possible change, about 1.41" in text
+    assert len(re.findall(r"1\.41", text)) == 1
 
 
 # --------------------------------------------------------------------------------------------------- the terminal

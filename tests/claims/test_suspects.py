@@ -64,9 +64,9 @@ def test_clean_data_are_ranked_and_no_row_is_called_wrong(data, tmp_path):
     assert len(result.suspects.unusual) == 10
     if data in ("t3", "11 % positives"):
         page = write(tmp_path / "report.html", result).read_text()
-        section = page[page.index("Suspicious rows") : page.index("What is proved")]
+        section = page[page.index("<h2>Anything suspicious?") : page.index("<h2>Is it stable?")]
         assert not re.search(ACCUSATIONS, section)
-        assert "This is a ranking: clean data have one too." in section
+        assert "This is only a ranking: data without any mistake have one too." in section
 
 
 @pytest.mark.parametrize("data", ["normal", "t3", "heteroscedastic", "logistic"])
@@ -112,7 +112,7 @@ def test_where_every_class_is_predicted_as_usual_no_row_is_worth_a_look(tmp_path
     assert far in str(result.suspects).replace("\n", " ")
     page = write(tmp_path / "report.html", result).read_text()
     assert far in page
-    assert "No training row moves the predictions at 8 test points." in page
+    assert "No row changes the predictions at the 8 test points." in page
 
 
 def test_rows_whose_class_is_predicted_as_usual_are_not_worth_a_look():

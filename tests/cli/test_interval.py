@@ -75,7 +75,7 @@ def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     arguments = ("--target", "pressure", "--test", new, "--output", tmp_path / "i.csv", "--n-bags", 20, "--jobs", 1)
     result = run("interval", clinic, *arguments)
     assert result.exit_code == 0, result.output
-    assert "add --group patient_id:" in words(result)
+    assert "add --group patient_id" in words(result)
 
 
 @pytest.mark.slow
@@ -155,7 +155,7 @@ def test_negative_intervals_of_what_is_never_negative_come_with_advice(run, tmp_
      "more of them, or --confidence 0.99 at the most."),
     (("--method", "stable-jackknife"), "can change the range of predictions"),
     (("--method", "stable-jackknife", "--locally-weighted"), "--locally-weighted is not for the stable-jackknife"),
-    (("--test", "WORDS"), "The target 'cost' in WORDS is not a number: 'n/k' in row 3, counted from 0 below the"),
+    (("--test", "WORDS"), "The target 'cost' in WORDS is not a number in row 3 (the first row below the header is"),
     (("--test", "NARROW"), "has no column 'age', which the training table has"),
 ])  # fmt: skip
 def test_everything_is_checked_before_anything_is_fitted(run, table, tmp_path, options, sentence):

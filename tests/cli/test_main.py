@@ -52,7 +52,7 @@ def test_debug_shows_the_traceback(run):
     assert "Traceback" in run("--debug", "measure", "none.csv", "--target", "y").output
 
 
-@pytest.mark.parametrize("command", ["certify", "plan", "measure", "interval", "sets", "demo", "reproduce"])
+@pytest.mark.parametrize("command", ["certify", "plan", "measure", "interval", "sets", "compare", "demo", "reproduce"])
 def test_every_command_has_an_example(run, command):
     result = run(command, "--help")
     assert result.exit_code == 0

@@ -36,7 +36,7 @@ def test_the_command_keeps_what_is_done_when_interrupted(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("arguments", "words"), [
     (["--quick", "--n-bags", "10"], "--quick and --n-bags both set the number"),
     (["--setting", "5"], "5 is not in the range"),
-    (["--n-bags", "2"], "never left out, so there is no prediction without them"),
+    (["--n-bags", "2"], "are never left out"),
     (["--jobs", "0"], "--jobs"), (["--n-bags", "1" + 20 * "0"], "is not in the range"),
     (["--n-bags", "1"], "1 is not in the range"), (["--variant", "paper"], "'paper' is not one of"),
 ])  # fmt: skip

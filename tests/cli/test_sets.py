@@ -137,4 +137,6 @@ def test_too_few_rows_for_a_level_are_told_in_a_sentence(run, table, tmp_path):
 def test_rows_that_were_trained_on_are_said_to_be_copies(run, table):
     result = run("sets", table, "--target", "ill", "--test", table, "--n-bags", 20, "--jobs", 1)
     assert result.exit_code == 0, result.output
-    assert "120 of these 120 rows are exact copies of training rows, so the model has seen their targets." in words(result)
+    assert "120 of these 120 rows are exact copies of training rows, so the model has seen their targets." in words(
+        result
+    )

@@ -401,6 +401,10 @@ _add("leave_one_out_error of rows", lambda: {"rows": np.array([0, 3]), "random_s
      lambda: functools.partial(sb.leave_one_out_error, regressor()))  # fmt: skip
 _add("leave_one_out_error of one output", lambda: {"model": of_outputs().output(1), "loss": "absolute"},
      lambda: sb.leave_one_out_error)  # fmt: skip
+_add("compare_errors", lambda: {"a": regressor(), "b": regressor(scheme=sb.Subbagging(4)), "loss": "squared",
+     "confidence_level": 0.9, "kind": "asymptotic"})  # fmt: skip
+_add("compare_errors of several", lambda: {"a": {"one": regressor(), "two": regressor(scheme=sb.Subbagging(4))},
+     "loss": "squared"}, lambda: sb.compare_errors)  # fmt: skip
 _add("BoundedLoss", lambda: {"function": lambda prediction, y: abs(prediction - y), "lipschitz": 1.0, "upper": 400.0},
      lambda: measuring.BoundedLoss)  # fmt: skip
 _add("LeaveOneOutError.interval", lambda: {"confidence_level": 0.9, "kind": "asymptotic"},
@@ -420,7 +424,7 @@ _add("compare_versions", lambda: {"old": regressor(), "new": retrained(), "X": P
 _add(
     "Versions.bags_for", lambda: {"share": 0.1}, lambda: sb.compare_versions(regressor(), retrained(), POINTS).bags_for
 )
-for _name in ("epsilon", "epsilon_of_any_rows", "explain"):
+for _name in ("epsilon", "epsilon_of_any_rows", "explain", "in_short"):
     _add(f"VersionsCertificate.{_name}", lambda: {"delta": 0.1}, lambda _name=_name: getattr(
         measuring.VersionsCertificate(sb.Subbagging(5).resolve(50), 3, 2, n_bags=100), _name))  # fmt: skip
 _add("Perturbations.flips", lambda: {"rule": None}, lambda: sb.leave_one_out(classifier(), POINTS).flips)
@@ -567,6 +571,8 @@ _add(
 
 MADE_BY = {
     "BagPredictions": "predict_once",
+    "BestModels": "compare_errors",
+    "ErrorComparison": "compare_errors",
     "ErrorInterval": "LeaveOneOutError.interval",
     "Intervals": "predict_interval",
     "LabelSets": "predict_set",

@@ -513,7 +513,7 @@ def assert_the_same(dense, shared):
     mask = np.arange(len(dense.left_out)) % 3 == 1
     np.testing.assert_allclose(shared.left_out[mask], dense.left_out[mask], **near)
     for wrong in ([1.9], mask[1:], ["a"]):
-        with pytest.raises(IndexError, match="Rows are numbers"):
+        with pytest.raises(IndexError, match="takes row numbers"):
             shared.left_out[wrong]
     for over in (None, "max", "mean"):
         for order in (1, 1.5, 2, 3, math.inf):
@@ -667,13 +667,13 @@ def test_rows_in_several_bags_each_are_not_worth_it(monkeypatch):
 def test_the_array_is_refused_where_it_is_large(monkeypatch):
     _, shared = both(model_of_few_bags(), SHARED_POINTS, monkeypatch)
     monkeypatch.setattr(average_module, "MOST_BYTES", 8 * 60 * 4 - 1)
-    sentence = r"An array of 60 rows by 4 points would take .* GiB, .* leave_one_out\(model, X, rows=...\)"
+    sentence = r"An array of 60 rows by 4 points would need .* GiB, .* leave_one_out\(model, X, rows=...\)"
     for ask in (lambda: shared.values, lambda: shared.differences, shared.to_frame, lambda: shared.left_out[:]):
         with pytest.raises(ValueError, match=sentence):
             ask()
     assert shared.left_out[[1, 2]].shape == (2, 4)
     assert shared.max().shape == (4,)
-    with pytest.raises(IndexError, match="outside of the 60 rows"):
+    with pytest.raises(IndexError, match="There are only 60 rows"):
         shared.left_out[60]
     with pytest.raises(TypeError, match="Take the rows first"):
         shared.left_out[1, 2]
@@ -683,7 +683,7 @@ def test_the_array_is_refused_where_it_is_large(monkeypatch):
 def test_more_than_the_machine_has_is_refused(monkeypatch):
     model = model_of_few_bags().fit(X, Y)
     monkeypatch.setattr(average_module.os, "sysconf", lambda name: 1)
-    with pytest.raises(ValueError, match=r"60 rows at 4 points would take .* rows=10_000"):
+    with pytest.raises(ValueError, match=r"60 rows at 4 points would need .*rows=10_000"):
         leave_one_out(model, SHARED_POINTS)
 
 
@@ -757,7 +757,7 @@ def test_a_billion_rows():
     np.testing.assert_allclose(np.abs(effects[:, 0]), moved.max(), rtol=1e-12)
     assert (rows[:, 0] < n).all()
     assert "1,000,000,000 rows" in repr(moved)
-    with pytest.raises(ValueError, match=r"An array of 1,000,000,000 rows by 3 points would take 22.4 GiB"):
+    with pytest.raises(ValueError, match=r"An array of 1,000,000,000 rows by 3 points would need 22.4 GiB"):
         _ = moved.values
 
 

@@ -59,7 +59,7 @@ def classifier():
 @pytest.mark.parametrize("function", [*OF_NUMBERS, *OF_CLASSES])
 def test_every_function_of_a_model_says_what_to_pass_of_a_pipeline(function, regressor, classifier):
     ask, model = (OF_NUMBERS | OF_CLASSES)[function], classifier if function in OF_CLASSES else regressor
-    sentence = "pass pipeline[-1]. Give it rows as pipeline[:-1].transform(X) makes them; what is said is then about"
+    sentence = "pass pipeline[-1]. Pass it the rows that pipeline[:-1].transform(X) returns. The results are then about"
     with pytest.raises(TypeError, match=re.escape(sentence)):
         ask(model)
 
@@ -78,7 +78,7 @@ def test_of_a_search_it_is_the_best_estimator():
     with pytest.raises(TypeError, match=r"must be a fitted BaggedRegressor. Got .*: for other regressors use"):
         predict_interval(search, X)
     search.fit(X, y)
-    sentence = r"pass search.best_estimator_. What is said is then about the parameters as they were chosen"
+    sentence = r"pass search.best_estimator_. The results then take the chosen parameters as given"
     with pytest.raises(TypeError, match=sentence):
         predict_interval(search, X)
     assert len(predict_interval(search.best_estimator_, X).lower) == 50
@@ -86,11 +86,11 @@ def test_of_a_search_it_is_the_best_estimator():
 
 def test_searches_of_pipelines_and_transformed_targets_are_looked_through(regressor):
     search = GridSearchCV(regressor, {"baggedregressor__scheme__bag_size": [0.4, 0.5]}, cv=2).fit(X, y)
-    with pytest.raises(TypeError, match=re.escape("pass search.best_estimator_[-1]. What is said")) as error:
+    with pytest.raises(TypeError, match=re.escape("pass search.best_estimator_[-1]. The results then")) as error:
         certify(search)
-    assert "rows as search.best_estimator_[:-1].transform(X) makes them" in str(error.value)
+    assert "the rows that search.best_estimator_[:-1].transform(X) returns" in str(error.value)
     logs = TransformedTargetRegressor(regressor, func=np.log, inverse_func=np.exp).fit(X, y)
-    with pytest.raises(TypeError, match=re.escape("pass model.regressor_[-1]. What is said is then about the transf")):
+    with pytest.raises(TypeError, match=re.escape("pass model.regressor_[-1]. The results are then about the transf")):
         leave_one_out(logs, X)
 
 
@@ -114,11 +114,13 @@ def test_a_bagged_model_has_to_be_fitted():
 def test_functions_of_one_output_ask_for_it():
     both = BaggedRegressor(Ridge(), n_bags=5, random_state=0).fit(X, np.column_stack([y, -y]))
     for function in (predict_interval, suspects):
-        with pytest.raises(ValueError, match=r"about one output.*the model has 2 outputs\. Use model\.output\(0\)"):
+        with pytest.raises(
+            ValueError, match=r"needs a model of one output, and this one has 2\. Pass model\.output\(0\)"
+        ):
             function(both, X)
     with pytest.raises(TypeError, match="a fitted BaggedClassifier"):
         predict_set(both, X)
     check_bagged(both, "certify", outputs="any")
     check_bagged(both.output(1), "predict_interval")
-    with pytest.raises(ValueError, match="this is its output 1 alone"):
+    with pytest.raises(ValueError, match="got the model of output 1"):
         check_bagged(both.output(1), "forget", outputs="all")

@@ -41,7 +41,7 @@ def test_what_is_damaged_is_set_aside_and_told(tmp_path, damage):
         assert files.read("a", load) is None
         assert files.read("a", load) is None
     aside = f"damaged-{path.name}"
-    assert told == [f"The file {path} is damaged. It was set aside as {aside}, and what was in it is made again."]
+    assert told == [f"The file {path} is damaged. It was renamed to {aside}, and its contents are computed again."]
     assert [left.name for left in tmp_path.iterdir()] == [aside]
 
 
@@ -90,7 +90,7 @@ def test_an_interrupted_fit_goes_on_where_it_stopped(data, tmp_path, told, n_job
     with keep_fits(tmp_path / "kept"):
         model.fit(*data)
     assert counts(fits) - before == 12 - kept
-    assert told == [f"{kept} of 12 fits are taken from {tmp_path / 'kept'}."]
+    assert told == [f"{kept} of 12 fits were loaded from {tmp_path / 'kept'}."]
     assert len(model.estimators_) == 12
 
 
@@ -101,7 +101,7 @@ def test_what_is_kept_is_what_is_made_to_the_last_bit(data, tmp_path, told, lear
     for n_bags in (20, 30):  # some kept, some made
         with keep_fits(tmp_path):
             kept = BaggedClassifier(learner, n_bags=n_bags, random_state=0).fit(X, y > 0)
-    assert told == [f"20 of 30 fits are taken from {tmp_path}."]
+    assert told == [f"20 of 30 fits were loaded from {tmp_path}."]
     np.testing.assert_array_equal(kept.predict_proba(X), fresh.predict_proba(X))
     assert kept.solver_ == fresh.solver_
 
@@ -113,7 +113,7 @@ def test_refits_are_kept_like_bags(data, tmp_path, told):
         with keep_fits(tmp_path):
             moved = leave_one_out_refit(Ridge(), X, y, X[:3], rows=range(5), random_state=0)
     np.testing.assert_array_equal(moved.left_out, fresh.left_out)
-    assert told == [f"5 of 5 fits are taken from {tmp_path}."]
+    assert told == [f"5 of 5 fits were loaded from {tmp_path}."]
 
 
 def test_nothing_is_taken_for_what_it_is_not(data, tmp_path, told):
@@ -140,8 +140,8 @@ def test_a_damaged_fit_is_set_aside_and_made_again(data, tmp_path, told):
     path.write_bytes(path.read_bytes()[:-1])
     with keep_fits(tmp_path):
         np.testing.assert_array_equal(model.fit(X, y).predict(X), before)
-    assert told[0] == f"5 of 5 fits are taken from {tmp_path}."
-    assert "is damaged. It was set aside as damaged-" in told[1]
+    assert told[0] == f"5 of 5 fits were loaded from {tmp_path}."
+    assert "is damaged. It was renamed to damaged-" in told[1]
     assert len(told) == 2
 
 
@@ -155,7 +155,10 @@ def test_a_function_without_a_name_is_fitted_but_not_kept(data, tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="permissions")
 def test_a_folder_to_which_others_may_write_is_refused(tmp_path):
     tmp_path.chmod(0o777)
-    with pytest.raises(PermissionError, match=r"^Others may write to the folder .* chmod go-w"), keep_fits(tmp_path):
+    with (
+        pytest.raises(PermissionError, match=r"^Other users can write to the folder .* chmod go-w"),
+        keep_fits(tmp_path),
+    ):
         pytest.fail("not refused")
     with keep_fits(tmp_path / "new"):
         assert Path(tmp_path / "new").stat().st_mode & 0o777 == 0o700

@@ -163,17 +163,17 @@ def test_many_bags_come_near_to_all(seed):
 
 def test_a_support_that_is_too_large_or_infinite_is_refused_with_its_size(diabetes):
     X, y = diabetes
-    with pytest.raises(ValueError, match=r"Got 'all': Poissonized bagging.* has infinitely many bags.*n_bags=10000"):
+    with pytest.raises(ValueError, match=r"there are infinitely many .Poissonized bagging.*n_bags=10000"):
         BaggedRegressor(scheme=PoissonizedBagging(), n_bags="all").fit(X, y)
-    with pytest.raises(ValueError, match=r"subbagging, 221 of 442 rows has about 10\^132 bags"):
+    with pytest.raises(ValueError, match=r"there are about 10\^132 \(subbagging, 221 of 442 rows\)"):
         BaggedRegressor(n_bags="all").fit(X, y)
-    with pytest.raises(ValueError, match=r"has 184,756 bags"):
+    with pytest.raises(ValueError, match=r"there are 184,756"):
         BaggedRegressor(n_bags="all").fit(X[:20], y[:20])
-    for n in (4000, 200_000):
-        with pytest.raises(ValueError, match=r"has .* bags, but at most 100,000 are listed"):
+    for n, number in ((4000, r"about 10\^1202"), (200_000, "at least 200,000")):  # there are too many to count
+        with pytest.raises(ValueError, match=rf"fits at most 100,000 bags, but there are {number}"):
             BaggedRegressor(n_bags="all").fit(np.zeros((n, 1)), np.zeros(n))
     ordered = BaggedRegressor(FunctionRegressor(first_target, order_matters=True), n_bags="all")
-    with pytest.raises(ValueError, match="are listed"):
+    with pytest.raises(ValueError, match="there are at least 100,0"):  # 665,280
         ordered.fit(X[:12], y[:12])
 
 
@@ -212,13 +212,13 @@ def test_a_warm_start_without_a_seed_goes_on_with_the_same_streams(diabetes):
 def test_a_warm_start_refuses_fewer_bags_and_other_data(diabetes):
     X, y = diabetes
     model = BaggedRegressor(n_bags=5, warm_start=True, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match=r"must be at least 5. Got 3: .*Raise n_bags"):
+    with pytest.raises(ValueError, match=r"must be at least 5. Got 3: .*Use more bags"):
         model.set_params(n_bags=3).fit(X, y)
-    with pytest.raises(ValueError, match="adds bags of the same data and scheme"):
+    with pytest.raises(ValueError, match="the data or the scheme changed"):
         model.set_params(n_bags=8).fit(X, y[::-1])
-    with pytest.raises(ValueError, match="adds bags of the same data and scheme"):
+    with pytest.raises(ValueError, match="the data or the scheme changed"):
         model.set_params(scheme=Subbagging(0.2)).fit(X, y)
-    with pytest.warns(UserWarning, match="does not fit new bags"):
+    with pytest.warns(UserWarning, match="n_bags is still 5"):
         model.set_params(scheme=Subbagging(0.5), n_bags=5).fit(X, y)
 
 
@@ -299,7 +299,7 @@ def test_weights_reach_a_pipelines_step_by_name_without_routing(diabetes):
     pipeline = make_pipeline(StandardScaler(), RowRecorder())
     model = BaggedRegressor(pipeline, n_bags=2, random_state=0).fit(X, y, rowrecorder__sample_weight=np.arange(442))
     np.testing.assert_array_equal(model.estimators_[0][-1].sample_weight_, model.bags_[0])
-    with pytest.raises(ValueError, match="KNeighborsRegressor does not take sample_weight"):
+    with pytest.raises(ValueError, match="KNeighborsRegressor does not accept sample_weight"):
         BaggedRegressor(KNeighborsRegressor(), n_bags=2).fit(X, y, sample_weight=np.ones(442))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         BaggedRegressor(n_bags=2).fit(X, y, sample_weight=np.ones(441))
@@ -339,7 +339,7 @@ def test_progress_is_told_to_scikit_learns_callbacks(diabetes, n_jobs):
 @pytest.mark.skipif(not hasattr(BaggedRegressor, "set_callbacks"), reason="scikit-learn has callbacks since 1.9")
 def test_a_callback_cannot_stop_early_what_a_certificate_counts(diabetes):
     X, y = diabetes
-    with pytest.raises(ValueError, match="fitting cannot stop early"):
+    with pytest.raises(ValueError, match="tried to stop the fit early"):
         BaggedRegressor(n_bags=12).set_callbacks(Counter(stop_after=3)).fit(X, y)
 
 
@@ -461,7 +461,7 @@ def test_bad_parameters_are_refused_at_fit(settings, error, words, diabetes):
     ([1.0, 2.0], [1, 2], "Reshape your data"),
     ([[1], [2], [3]], [1, np.nan, 2], "y contains NaN"),
     ([[1], [2], [3]], [1, np.inf, 2], "infinity"),
-    ([[1], [2], [3]], ["a", "b", "c"], "could not convert|must be numbers"),
+    ([[1], [2], [3]], ["a", "b", "c"], "needs numbers as targets"),
     ([[1], [2], [3]], None, "requires y to be passed"),
 ])  # fmt: skip
 def test_bad_data_is_refused_as_in_scikit_learn(X, y, words):
@@ -567,7 +567,7 @@ def test_weights_are_looked_at_before_any_bag_is(diabetes):
 
 
 def test_a_classifier_is_not_averaged_as_a_regressor_nor_the_other_way_round(diabetes, iris):
-    with pytest.raises(TypeError, match=r"must be a regressor.*it is a classifier. Use the other"):
+    with pytest.raises(TypeError, match=r"must be a regressor.*it is a classifier. Use BaggedClassifier"):
         BaggedRegressor(LogisticRegression(), n_bags=2).fit(*iris)
     with pytest.raises(TypeError, match=r"must be a classifier.*it is a regressor"):
         BaggedClassifier(make_pipeline(StandardScaler(), Ridge()), n_bags=2).fit(*iris)
@@ -594,7 +594,7 @@ def test_a_warm_start_on_other_rows_is_refused(kind):
     model = BaggedRegressor(LinearRegression(), n_bags=5, warm_start=True, random_state=0)
     model.fit(make(table), np.arange(30.0)).set_params(n_bags=8).fit(make(table), np.arange(30.0))
     assert len(model.bags_) == 8
-    with pytest.raises(ValueError, match="adds bags of the same data"):
+    with pytest.raises(ValueError, match="the data or the scheme changed"):
         model.set_params(n_bags=9).fit(make(table * 2), np.arange(30.0))
 
 
@@ -639,7 +639,7 @@ def test_a_warm_start_notices_that_a_sparse_table_was_changed_in_place():
     table, y = sparse.csr_array(np.where(dense > 0, dense, 0.0)), np.arange(30.0)
     model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=0).fit(table, y)
     table.data[0] += 1.0
-    with pytest.raises(ValueError, match="adds bags of the same data"):
+    with pytest.raises(ValueError, match="the data or the scheme changed"):
         model.set_params(n_bags=8).fit(table, y)
 
 
@@ -649,7 +649,7 @@ def test_a_warm_start_notices_that_a_memory_map_was_changed(tmp_path):
     model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=0).fit(table, y)
     assert len(model.set_params(n_bags=6).fit(table, y).bags_) == 6
     table[0] += 1.0
-    with pytest.raises(ValueError, match="adds bags of the same data"):
+    with pytest.raises(ValueError, match="the data or the scheme changed"):
         model.set_params(n_bags=8).fit(table, y)
 
 
@@ -689,7 +689,7 @@ def test_a_warm_start_notices_other_frozen_learners_functions_and_generators():
 def test_a_warm_start_notices_another_type_and_takes_objects_with_nan():
     X, y = np.arange(60).reshape(30, 2), np.arange(30.0)
     model = BaggedRegressor(Ridge(), n_bags=3, warm_start=True, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="data or scheme changed"):
+    with pytest.raises(ValueError, match="data or the scheme changed"):
         model.set_params(n_bags=5).fit(X.astype(float), y)
     table = X.astype(object)
     table[0, 0] = np.nan
@@ -704,7 +704,7 @@ def test_a_warm_start_notices_another_type_and_takes_objects_with_nan():
 @pytest.mark.parametrize("kind", [BaggedRegressor, BaggedClassifier])
 def test_what_is_no_learner_is_refused_in_a_sentence(kind, given, diabetes):
     with pytest.raises(
-        TypeError, match=f"The 'estimator' parameter of {kind.__name__} must be an unfitted scikit-learn"
+        TypeError, match=f"The 'estimator' parameter of {kind.__name__} must be a .*: it (has no fit|is a class|cannot)"
     ):
         kind(given).fit(*diabetes)
 
@@ -724,7 +724,7 @@ def test_a_stack_has_predict_only_after_fit_and_is_a_learner_all_the_same(diabet
     assert certify(model).epsilon(0.1) > 0
     assert forget(model, [3]).predict(X).shape == (60,)
     assert leave_one_out_refit(stack, X, y, X[:2], rows=[0]).left_out.shape == (1, 2)
-    with pytest.raises(TypeError, match=r"it is a regressor\. Use the other"):
+    with pytest.raises(TypeError, match=r"it is a regressor\. Use BaggedRegressor, or pass a classifier"):
         BaggedClassifier(stack).fit(X, y > 100)
 
 
@@ -740,7 +740,7 @@ class NeverPredicts(RegressorMixin, BaseEstimator):
 
 
 def test_a_learner_that_never_predicts_is_refused_at_its_first_bag(diabetes):
-    words = "NeverPredicts failed to fit on bag 0 .*it has no method predict, not even now that it is fitted"
+    words = "NeverPredicts failed to fit on bag 0 .*it cannot predict, even after fit"
     with pytest.raises(TypeError, match=words):
         BaggedRegressor(NeverPredicts(), n_bags=3).fit(*diabetes)
 

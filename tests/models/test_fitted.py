@@ -144,13 +144,15 @@ def test_a_row_in_every_bag_is_refused_before_anything_is_fitted():
         def fit(self, X, y):
             raise AssertionError("it was fitted")
 
-    with pytest.raises(ValueError, match=r"With 1 bag, .* never left out, so there is no prediction without them"):
+    with pytest.raises(ValueError, match=r"With 1 bag, 221 rows are never left out\. Use 50 bags or more\."):
         BaggedRegressor(NeverFitted(), n_bags=1, random_state=0, oob_score=True).fit(*DIABETES)
 
 
 @pytest.mark.parametrize("given", ["r2", 1, None, 0.5, [True]])
 def test_what_is_no_metric_is_refused(given):
-    with pytest.raises(TypeError, match="The 'oob_score' parameter of BaggedRegressor must be a bool or a function"):
+    with pytest.raises(
+        TypeError, match="The 'oob_score' parameter of BaggedRegressor must be True, False or a function"
+    ):
         BaggedRegressor(oob_score=given).fit(*DIABETES)
 
 

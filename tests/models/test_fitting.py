@@ -406,7 +406,7 @@ def test_it_is_a_sequence():
 
 
 def test_it_says_how_many_are_arrays():
-    assert repr(models()) == "Models of 3 bags, 2 of them kept as arrays"
+    assert repr(models()) == "Models of 3 bags, 2 of them stored as arrays"
     assert not models().may_run_beside_others  # nothing is known of Mean
     assert Models([DummyRegressor()], np.array([1])).may_run_beside_others
 

@@ -164,7 +164,7 @@ def test_progress_is_told_and_nothing_is_predicted():
     with on_progress(lambda done, total: told.append((done, total))):
         found()
     assert told == [(done, 8) for done in range(9)]
-    with pytest.raises(TypeError, match="predicts nothing"):
+    with pytest.raises(TypeError, match="cannot predict"):
         Finder(draws).predict(X)
 
 
@@ -173,7 +173,7 @@ def test_progress_is_told_and_nothing_is_predicted():
     [
         ({"bagging": BaggedClassifier(n_bags=0)}, "The 'n_bags' parameter of BaggedClassifier must be"),
         ({"groups": [1, 2]}, "The 'groups' parameter of select_model must be"),
-        ({"bagging": BaggedRegressor(scheme=StratifiedSubbagging(0.5))}, "stratified by given labels in select_model"),
+        ({"bagging": BaggedRegressor(scheme=StratifiedSubbagging(0.5))}, "select_model needs the stratum of each row"),
         (
             {"bagging": BaggedRegressor(max_features=1)},
             "'max_features' parameter of BaggedRegressor must be 1.0 in sel",

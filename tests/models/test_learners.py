@@ -235,7 +235,7 @@ def test_an_eval_set_is_encoded_with_the_bag(data):
     labels = np.where(y > 0, "up", "down")
     model = BaggedClassifier(CodesAlone(), n_bags=2, random_state=0)
     assert set(model.fit(X, labels, eval_set=[(X[:5], labels[:5])]).predict(X)) == {"up", "down"}
-    with pytest.raises(ValueError, match="eval_set has the class 'flat', which these rows lack"):
+    with pytest.raises(ValueError, match="eval_set contains the class 'flat', but this bag has no row of it"):
         model.fit(X, labels, eval_set=[(X[:1], ["flat"])])
 
 
@@ -334,7 +334,8 @@ def test_torch_is_seeded_for_each_bag_and_restored(monkeypatch, backend, data):
 def test_a_fit_that_imports_torch_is_made_again_with_its_generators_seeded(monkeypatch, data):
     X, y = data
     model = BaggedRegressor(FunctionRegressor(imports_torch), n_bags=3, prediction_range=None, random_state=0)
-    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.setitem(sys.modules, "torch", None)  # so that it is removed in the end, too
+    del sys.modules["torch"]
     first = model.fit(X, y).bag_predictions(X)
     monkeypatch.setitem(sys.modules, "torch", other := Torch())
     other.generator.seed(1)
@@ -517,7 +518,7 @@ def test_leaving_out_is_measured_as_for_any_learner():
 
 
 def test_all_bags_have_one_seed_and_so_one_subspace_with_a_warning():
-    with pytest.warns(UserWarning, match="all bags see the same 3 of 6 columns"):
+    with pytest.warns(UserWarning, match="all bags use the same 3 of 6 columns"):
         model = bagged(Ridge(), n_bags="all", scheme=Subbagging(2)).fit(X[:8], Y[:8])
     assert len({tuple(columns) for columns in model.estimators_features_}) == 1
 
@@ -541,7 +542,7 @@ def test_fits_kept_for_other_columns_are_not_taken(tmp_path):
     with keep_fits(tmp_path / "kept"):
         one = bagged(Ridge(), max_features=2).fit(X, Y).predict(X)
         other = bagged(Ridge(), max_features=3).fit(X, Y).predict(X)
-        with pytest.warns(UserWarning, match="12 of 12 fits are taken"):
+        with pytest.warns(UserWarning, match="12 of 12 fits were loaded"):
             again = bagged(Ridge(), max_features=2).fit(X, Y).predict(X)
     np.testing.assert_array_equal(one, again)
     assert not np.array_equal(one, other)

@@ -26,11 +26,11 @@ def test_the_learners_order_of_classes_does_not_matter():
 
 
 @pytest.mark.parametrize(("learner", "words"), [
-    (Says(probabilities=[-50.0, 50.0]), "not between 0 and 1"),
-    (Says(probabilities=[0.2, 0.2]), "not between 0 and 1 with sum 1"),
+    (Says(probabilities=[-50.0, 50.0]), "must be between 0 and 1"),
+    (Says(probabilities=[0.2, 0.2]), "between 0 and 1 and sum to 1"),
     (Says(probabilities=[1.0]), "have shape"),
     (Says(probabilities=0.0), "have shape"),
-    (Says(label=99), "predicts the class .*99.*, which is not among"),
+    (Says(label=99), "predicted the class .*99.*, but the classes are"),
 ])  # fmt: skip
 def test_what_is_no_probability_and_no_class_is_an_error(learner, words):
     X, y = np.zeros((10, 1)), np.repeat([0, 1], 5)
@@ -48,10 +48,10 @@ def test_numbers_are_one_for_each_point_in_an_array_of_their_own():
 
 
 @pytest.mark.parametrize(("given", "words"), [
-    ([1.0, 2.0], r"shape \(2,\) for 3 points"),
-    ([[1.0, 2.0]] * 3, r"shape \(3, 2\) for 3 points"),
-    ([1j, 2, 3], "complex128, which are not real numbers"),
-    (["a", "b", "c"], "not real numbers"),
+    ([1.0, 2.0], r"shape \(2,\) instead of \(3,\)"),
+    ([[1.0, 2.0]] * 3, r"shape \(3, 2\) instead of \(3,\)"),
+    ([1j, 2, 3], "complex128 instead of real numbers"),
+    (["a", "b", "c"], "instead of real numbers"),
     (np.ma.array([1.0, 2.0, 3.0], mask=[0, 0, 1]), "masked at some points"),
     ([1.0, 2.0, np.nan], "at point 2 is NaN"),
 ])  # fmt: skip
@@ -63,9 +63,9 @@ def test_what_is_no_number_for_each_point_is_an_error(given, words):
 def test_labels_become_votes():
     classes = np.array(["a", "b", "c"])
     assert outputs.votes([["c"], ["a"]], 2, classes).tolist() == [[0, 0, 1], [1, 0, 0]]
-    with pytest.raises(ValueError, match=r"labels of shape \(1,\) for 2 points"):
+    with pytest.raises(ValueError, match=r"labels of shape \(1,\) instead of \(2,\)"):
         outputs.votes(["c"], 2, classes)
-    with pytest.raises(ValueError, match=r"predicts the class 1, which is not among \['a', 'b', 'c'\]"):
+    with pytest.raises(ValueError, match=r"predicted the class 1, but the classes are \['a', 'b', 'c'\]"):
         outputs.votes([1, 1], 2, classes)
 
 
@@ -76,7 +76,7 @@ def test_probabilities_that_nearly_add_up_are_made_to():
 
 
 def test_classes_that_are_not_a_list_of_different_labels_are_an_error():
-    with pytest.raises(ValueError, match=r"the same class twice: \[0, 0\]"):
+    with pytest.raises(ValueError, match=r"contain a class twice: \[0, 0\]"):
         outputs.probabilities([[0.5, 0.5]], 1, seen=[0, 0], classes=np.array([0, 1]))
-    with pytest.raises(ValueError, match="its classes_ are not a list of labels"):
+    with pytest.raises(ValueError, match="its classes_ must be a list of labels"):
         outputs.probabilities([[0.5, 0.5]], 1, seen=[[0, 1]], classes=np.array([0, 1]))

@@ -100,7 +100,7 @@ def test_what_no_one_has_requested_is_refused(routing):
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba", "decision_function"])
 def test_without_routing_nothing_is_passed_along(method):
-    words = f"BaggedClassifier[.]{method} got shift, which would be for the learner. Switch on scikit-learn's metadata"
+    words = f"BaggedClassifier[.]{method} got an unexpected argument, shift. Remove it, or .* metadata routing"
     with pytest.raises(TypeError, match=words):
         getattr(bagged(WithProbabilities()), method)(X, shift=1.0)
 
@@ -120,7 +120,9 @@ def test_points_that_are_not_in_memory_take_none_along(routing, tmp_path):
     pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": Y}).to_parquet(tmp_path / "table.parquet")
     table = ParquetTable(tmp_path / "table.parquet", target="y")
     model = BaggedClassifier(WithProbabilities().set_predict_proba_request(shift=True), n_bags=2, random_state=0)
-    with pytest.raises(ValueError, match="predict_proba passes nothing along for points that are not in memory"):
+    with pytest.raises(
+        ValueError, match="predict_proba cannot pass shift to the learner for rows that are not in memory"
+    ):
         model.fit(X, Y).predict_proba(table, shift=1.0)
 
 

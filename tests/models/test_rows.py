@@ -180,7 +180,7 @@ def test_tables_that_are_not_computed_yet_are_refused_with_what_computes_them(pa
     if package == "narwhals":
         lazy = pytest.importorskip("narwhals").from_native(lazy)
     verb = "compute" if package == "dask" else "collect"
-    way = f"{package} .*Frame as X, whose rows are not computed yet. Use X.{verb}"
+    way = f"{package} .*Frame as X, whose rows are not computed yet. Pass X.{verb}"
     model = BaggedRegressor(RowRecorder(), n_bags=2, random_state=0).fit(frame, y)
     for call in (
         lambda: BaggedRegressor(n_bags=2).fit(lazy, y),
@@ -207,7 +207,7 @@ def test_arrays_and_columns_of_dask_are_computed(data):
     np.testing.assert_array_equal(model.predict(array.from_array(X)),
                                   BaggedRegressor(n_bags=2, random_state=0).fit(X, y).predict(X))  # fmt: skip
     unknown = frames.from_pandas(pd.DataFrame(X), npartitions=2).to_dask_array()  # whose rows nobody has counted
-    with pytest.raises(TypeError, match=r"dask Array as X, whose rows are not computed yet. Use X.compute\(\)"):
+    with pytest.raises(TypeError, match=r"dask Array as X, whose rows are not computed yet. Pass X.compute\(\)"):
         model.predict(unknown)
 
 
@@ -317,7 +317,7 @@ def test_a_frame_is_the_same_however_its_columns_are_put_together():
 
 @pytest.mark.parametrize("y", [pl.Series([[1], [2, 3]]), pl.DataFrame({"y": [[1], [2, 3]]})])
 def test_targets_that_are_lists_are_refused(y):
-    with pytest.raises(TypeError, match="The 'y' parameter of fit must be one value for each row, and no lists"):
+    with pytest.raises(TypeError, match="The 'y' parameter of fit must be one value for each row, not a list"):
         as_column(y, "y", "fit", warn=False)
 
 
@@ -335,7 +335,7 @@ def test_one_column_is_as_scikit_learn_reads_it_and_several_are_refused_with_a_w
     np.testing.assert_array_equal(one_column([[1.0], [2.0]], "x", "", warn=False), [1.0, 2.0])
     with pytest.warns(UserWarning, match="column-vector"):
         one_column([[1.0], [2.0]], "x", "")
-    with pytest.raises(ValueError, match=r"must be one target for each row\. Got 'a table of 2 columns': split"):
+    with pytest.raises(ValueError, match=r"needs one target per row, got y with 2 columns: split"):
         one_column([[1, 2], [3, 4]], "Model", "split.")
 
 
@@ -362,7 +362,7 @@ def test_the_columns_of_a_frame_name_the_outputs():
         pd.DataFrame(np.zeros((1, 2)), columns=pd.MultiIndex.from_tuples([(1, 2), (1, 3)])), "fit"
     ).tolist() == [(1, 2), (1, 3)]
     assert names_of(np.zeros((1, 2)), "fit") is None
-    with pytest.raises(ValueError, match=r"columns have different names\. Got 'a'"):
+    with pytest.raises(ValueError, match=r"two columns named 'a'"):
         names_of(pd.DataFrame([[1, 2]], columns=["a", "a"]), "fit")
 
 

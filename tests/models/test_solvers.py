@@ -382,7 +382,7 @@ def test_models_and_predictions_are_those_of_the_learner(use):
 def test_what_does_not_come_out_the_same_is_not_used(kind, use):
     use(kind)
     model = model_of().fit(X_CHOICE, Y_CHOICE)
-    assert "of bag 0 did not come out the same" in str(model.solver_)
+    assert "of bag 0 differed from scikit-learn's" in str(model.solver_)
     assert model.solver_.name == "scikit-learn"
     assert model.estimators_.n_arrays == 0
     np.testing.assert_array_equal(model.predict(X_CHOICE), expected().predict(X_CHOICE))
@@ -407,7 +407,7 @@ class OwnMean(Mean):
 
 @pytest.mark.parametrize(
     ("model", "fit_params", "why"),
-    [(model_of(solver="scikit-learn"), {}, "the parameter solver says so"),
+    [(model_of(solver="scikit-learn"), {}, 'of solver="scikit-learn"'),
      (model_of(OwnMean()), {}, "there is no solver for OwnMean"),
      (model_of(Mean(shift=-1.0)), {}, "the shift is negative"),
      (model_of(n_bags=1), {}, "there is only one bag")],
@@ -452,7 +452,7 @@ def test_another_version_of_scikit_learn_is_not_trusted(use, monkeypatch):
     use(Means)
     monkeypatch.setattr(sklearn, "__version__", "1.10.2")
     model = model_of().fit(X_CHOICE, Y_CHOICE)
-    reason = f"the solver for Mean was verified for scikit-learn 1.6 to {choice.VERIFIED[-1]}, and this is 1.10"
+    reason = f"the solver for Mean was tested with scikit-learn 1.6 to {choice.VERIFIED[-1]}, and this is 1.10"
     assert str(model.solver_) == f"scikit-learn, because {reason}"
     np.testing.assert_array_equal(model.predict(X_CHOICE), expected().predict(X_CHOICE))
 
@@ -647,7 +647,7 @@ def test_rows_are_not_forgotten_with_other_parameters(learner, solver):
     change = {"max_depth": 1, "ridge__fit_intercept": False, "fit_intercept": True, "n_neighbors": 5}
     name, value = next((name, value) for name, value in change.items() if name in learner.get_params())
     model.estimator.set_params(**{name: value})
-    with pytest.raises(ValueError, match=rf"other parameters: estimator__{name} changed\. Fit anew"):
+    with pytest.raises(ValueError, match=rf"fitted bags: estimator__{name} changed since fit\. Refit the model"):
         forget(model, [3])
     model.estimator.set_params(**{name: learner.get_params()[name]})
     other = "scikit-learn" if solver == "auto" else "auto"  # the bits are the same
@@ -696,7 +696,7 @@ def test_a_solver_that_cannot_be_verified_is_not_used(use):
             raise ZeroDivisionError("no")
 
     use(Fails)
-    assert "it could not be verified (ZeroDivisionError: no)" in str(model_of().fit(X_CHOICE, Y_CHOICE).solver_)
+    assert "verifying the solver failed (ZeroDivisionError: no)" in str(model_of().fit(X_CHOICE, Y_CHOICE).solver_)
 
 
 @pytest.mark.parametrize("solver", ["auto", "scikit-learn"])

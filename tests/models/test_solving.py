@@ -125,7 +125,7 @@ def test_bags_with_one_class_or_without_rows_count_as_zero():
     ("scores", "classes", "reason"),
     [
         ([[1.0, 2.0]], "abc", "shape"), ([1.0], "abc", "shape"), ([[1.0, 2.0]], "ab", "shape"),
-        ([np.nan], "ab", "NaN"), ([np.inf], "ab", "infinite"), (["x"], "ab", "not real numbers"),
+        ([np.nan], "ab", "NaN"), ([np.inf], "ab", "infinite"), (["x"], "ab", "instead of real numbers"),
     ],
 )  # fmt: skip
 def test_scores_that_cannot_be_averaged_are_refused(scores, classes, reason):

@@ -30,7 +30,9 @@ def test_a_model_of_another_version_says_so(model, made_by, monkeypatch):
     monkeypatch.setattr(versions, "__version__", made_by)
     text = pickle.dumps(model)
     monkeypatch.undo()
-    words = f"This BaggedRegressor was made by stablebag {made_by}, and this is {stablebag.__version__}"
+    words = (
+        f"This BaggedRegressor was saved by stablebag {made_by}, and you are using stablebag {stablebag.__version__}"
+    )
     with pytest.warns(OtherVersionWarning, match=words.replace(".", "[.]")) as caught:
         again = pickle.loads(text)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -42,7 +44,7 @@ def test_a_model_from_before_there_were_versions_says_so():
     state = BaggedClassifier(n_bags=3).__getstate__()
     del state["_stablebag_version"], state["max_features"], state["oob_score"]
     model = BaggedClassifier.__new__(BaggedClassifier)
-    with pytest.warns(InconsistentVersionWarning, match="made by an early stablebag that did not say its version"):
+    with pytest.warns(InconsistentVersionWarning, match="saved by an early stablebag that did not record its version"):
         model.__setstate__(state)
     assert model.fit(X, X[:, 0] > 0).predict(X).shape == (20,)  # with the defaults of what it did not have
 
@@ -52,5 +54,5 @@ def test_models_kept_by_skops_carry_it_too(model, monkeypatch):
     monkeypatch.setattr(versions, "__version__", "0.0.1")
     text = skops.dumps(model)
     monkeypatch.undo()
-    with pytest.warns(OtherVersionWarning, match="made by stablebag 0[.]0[.]1"):
+    with pytest.warns(OtherVersionWarning, match="saved by stablebag 0[.]0[.]1"):
         skops.loads(text, trusted=skops.get_untrusted_types(data=text))

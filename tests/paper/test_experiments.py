@@ -101,7 +101,7 @@ def test_what_is_done_is_cached_and_an_interrupted_run_goes_on(tmp_path, monkeyp
     np.testing.assert_array_equal(again.base.values, whole.base.values)
     (path,) = tmp_path.glob("*bags0-20.*.npz")
     path.write_bytes(path.read_bytes()[:50])
-    with pytest.warns(UserWarning, match="is damaged. It was set aside as damaged-"):
+    with pytest.warns(UserWarning, match="is damaged. It was renamed to damaged-"):
         made_again = run(setting, n_bags=60, cache=tmp_path)
     np.testing.assert_array_equal(made_again.bagged.values, whole.bagged.values)
     assert len(calls) == 6
@@ -274,7 +274,7 @@ def test_every_byte_that_is_changed_is_noticed_and_the_file_made_again(tmp_path,
     good = path.read_bytes()
     for place in range(0, len(good), max(1, len(good) // 100)):
         path.write_bytes(good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :])
-        with pytest.warns(UserWarning, match=rf"^The file {re.escape(str(path))} is damaged\. It was set aside as dam"):
+        with pytest.warns(UserWarning, match=rf"^The file {re.escape(str(path))} is damaged\. It was renamed to dam"):
             getattr(Cache(tmp_path, "run"), kind)("a", make)
         for left in tmp_path.iterdir():
             if left != path:

@@ -106,7 +106,7 @@ def test_several_outputs_are_certified_each_alone_or_as_a_vector():
     expected = Certificate.for_targets(Subbagging(40), targets, n_bags=300, coupling="matched", vector=True)
     assert certify(model, vector=True) == expected
     for function in (certify, partial(certify, reused=True)):
-        with pytest.raises(ValueError, match=r"has 2 outputs. Use model.output\(0\), or vector=True"):
+        with pytest.raises(ValueError, match=r"this one has 2. Pass model.output\(0\), or vector=True"):
             function(model)
         with pytest.raises(ValueError, match="False for a regressor"):
             function(model.output(0), vector=True)

@@ -466,3 +466,17 @@ def test_target_of_numbers_with_a_word_gets_a_remark():
         "The target 'y' has classes because of 'n.d.' in 1 row. kinds={'y': 'number'} predicts numbers and drops such "
         "rows."
     ]
+
+
+def test_target_of_dates_or_ids_gets_a_remark():
+    def found(texts):
+        column = pd.Series(texts, dtype=object, name="y")
+        return target_remarks(column, Kind("category"), "classification", None, column)
+
+    assert found([f"2024-01-{k % 28 + 1:02d}" for k in range(99)]) == [
+        "The target 'y' has dates, read as 28 classes. To predict a time, replace it by a number, such as days."
+    ]
+    assert found([f"name {k}" for k in range(99)]) == [
+        "The target 'y' has 99 classes in 99 rows. Is it an ID or a text?"
+    ]
+    assert found(["yes", "no"] * 9) == []

@@ -166,7 +166,7 @@ def test_folders_patterns_and_lists_are_parts_in_the_order_of_paths(folder):
     ("given", "said"),
     [
         (["*.pqt"], r"No file matches the pattern .*\*.pqt. Check the folder"),
-        (["more/../empty"], r"There is no Parquet file in the folder .*empty\."),
+        (["more/../empty"], r"The folder .*empty has no Parquet files\."),
         (["a.parquet", "gone.parquet"], r"There is no file .*gone.parquet\."),
         (["a.parquet", "notes.txt"], r"must be Parquet, but notes.txt is not"),
         (["a.parquet", "*.parquet"], "The same file is given twice"),

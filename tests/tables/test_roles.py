@@ -92,10 +92,12 @@ def test_unknown_group_raises_an_error_with_a_suggestion(frame, name, words):
 
 def test_missing_groups_raise_an_error_with_the_row_numbers(frame):
     frame.loc[[4, 17], "patient_id"] = None
-    words = r"'patient_id' is missing in 2 rows \(4, 17\); row 0 is the first row below the header. Fill them"
+    words = r"'patient_id' is missing in 2 rows \(4, 17\); row 0 is the first row below the header. Fill in the groups"
     with pytest.raises(TableError, match=words):
         split_group(frame, "patient_id", "y")
-    with pytest.raises(TableError, match=r"is missing in row 17; row 0 is the first row below the header. Fill it"):
+    with pytest.raises(
+        TableError, match=r"is missing in row 17; row 0 is the first row below the header. Fill in the group, or"
+    ):
         split_group(frame[5:], "patient_id", "y")
     frame.loc[:20, "patient_id"] = None
     with pytest.raises(TableError, match=r"in 21 rows \(0, 1, 2, 3, 4, \.\.\.\)"):

@@ -43,6 +43,11 @@ def test_unknown_column_gets_a_suggestion(name, words):
     check_column_name(["Outcome", "age"], "age")
 
 
+def test_missing_header_is_suspected_if_names_are_numbers():
+    with pytest.raises(TableError, match=r"'0', '0.134', 'a', '7'\. The first row of the file must have the names"):
+        check_column_name(["0", "0.134", "a", "7"], "y")
+
+
 def test_error_lists_only_the_first_column_names():
     with pytest.raises(TableError, match=r"it has 'a0', .*'a7', \.\.\.\.$"):
         check_column_name([f"a{k}" for k in range(10_000)], "zzz")
@@ -197,7 +202,7 @@ def test_tables_are_read_by_their_ending(tmp_path, ending):
     ("a.csv", "\n \n", "is empty"),
     ("a.csv", "a,b\n", "has a header but no rows"),
     ("a.parquet", "x", "cannot be read"),
-    ("a.csv", "y,a\n1,2,3\n", r"Line 2 of .* has 3 fields, but the header has 2\. If its first field is"),
+    ("a.csv", "y,a\n1,2,3\n", r"Line 2 of .* has 3 fields, but the header has 2\. .* If the first field is an ID"),
     ("a.csv", "y,a\n1,2\n1,2,3,4\n", r"Line 3 of .* has 4 fields, but the header has 2\. Check separator, quotes"),
     ("a.csv", "y,a,b\n1,2,3\n\n1\n", r"Line 4 of .* has 1 field, but the header has 3"),
     ("a.csv", "y,a,y\n1,2,3\n", "two columns called 'y'"),
@@ -272,6 +277,11 @@ def test_misspelled_path_gets_a_suggestion(tmp_path):
         read_file(tmp_path / "patient.csv")
     with pytest.raises(TableError, match=r"because there is no folder .*nowhere\.$"):
         read_file(tmp_path / "nowhere" / "patients.csv")
+
+
+def test_unclosed_quote_of_a_long_text_is_suspected(tmp_path):
+    with pytest.raises(TableError, match=r"Line 2 of .* cannot be read: field larger than .* Check quotes\."):
+        read_file(write(tmp_path, 'a,y\n"' + "x" * 2**24 + "y,1\n"))
 
 
 def test_wrong_separator_is_suspected_if_the_only_column_has_separators_in_its_name(tmp_path):

@@ -118,7 +118,7 @@ def test_messy_table_is_read_with_remarks(office_file):
     assert data.X["price"].tolist()[:2] == [1000.5, 2000.5]
     assert data.groups.tolist()[:5] == ["000", "000", "000", "000", "001"]
     assert data.as_read.lines() == [
-        "5 columns beside the target and the group: 2 numbers, 1 category; 2 left out (1 constant, 1 id).",
+        "5 columns besides the target and the group: 2 numbers, 1 category; 2 not used (1 constant, 1 id).",
         "The file was read as Windows-1252 (Latin-1), because it is not UTF-8, with ';' between columns and with ',' "
         "for decimals.",
         "Not used, because it is constant: 'same'.",
@@ -336,7 +336,7 @@ def test_unused_columns_are_described(tmp_path):
     ]  # fmt: skip
     assert (found.columns[0].n_values, found.columns[0].remark) == (None, "left out by drop, not read")
     assert 1 <= found.columns[2].n_values < 20
-    assert "1 left out (dropped)" in found.conclusion()
+    assert "1 not used (dropped)" in found.conclusion()
 
 
 def test_task_of_a_large_table_follows_from_the_targets_of_all_rows(tmp_path):
@@ -391,7 +391,7 @@ def test_training_row_that_alone_makes_a_large_target_numeric_is_named(tmp_path)
     [
         ({}, {"target": "Y"}, "There is no column 'Y' in the table. Did you mean 'y'?"),
         ({}, {"target": "cost"}, "There is no column 'cost' in the table; it has 'x', 'y'."),
-        ({}, {"drop": ("x",)}, "no column to learn from: all are left out"),
+        ({}, {"drop": ("x",)}, "no column to learn from: all are constant, empty, IDs or left out"),
         ({"x": [1.0] * 30}, {}, "no column to learn from: all are constant"),
         (
             {"tags": [["a"]] * 30},
@@ -555,3 +555,27 @@ def test_infinite_numbers_count_as_missing_but_not_in_the_target(tmp_path):
     assert read_table(tmp_path / "t.parquet", "y").remarks == ("In 'a', 1 value is infinite and counts as missing.",)
     with pytest.raises(TableError, match="The target 'a' has infinite values"):
         read_table(tmp_path / "t.parquet", "a")
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    ({"path": 10**400}, "'path' parameter of read_table must be a path, or a list of paths"), ({"path": []}, "'path'"),
+    ({"path": None}, "'path'"), ({"target": 5}, "'target' parameter of read_table must be a text. Got 5"),
+    ({"group": 5}, "'group'"), ({"ids": 5}, "'ids' parameter of read_table must be a list of names of columns"),
+    ({"drop": None}, "'drop'"), ({"drop": [5]}, "'drop'"), ({"kinds": ["text"]}, "must be a dictionary such as"),
+    ({"kinds": {5: "text"}}, "'kinds'"), ({"task": "classify"}, "must be one of 'regression', 'classifi"),
+    ({"decimal": ";"}, "must be one of '.', ',' or None. Got ';'"), ({"separator": 5}, "'separator'"),
+    ({"encoding": 5}, "'encoding'"), ({"random_state": "a"}, "'random_state'"), ({"test_size": "a"}, "'test_size'"),
+    ({"max_memory": 10**400}, "'max_memory'"), ({"path": "x.csv"}, "There is no file"),
+])  # fmt: skip
+def test_wrong_arguments_of_read_table_raise_an_error_that_names_them(tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((TypeError, ValueError)) as raised:
+        read_table(**{"path": write(tmp_path, "a,y\n1,2\n2,3.5\n"), "target": "y", **arguments})
+    assert words in str(raised.value)
+    assert len(str(raised.value)) < 300
+
+
+def test_table_without_features_raises_an_error(tmp_path):
+    for text, drop in (("y\n1\n2.5\n", ()), ("a,y\n1,1\n2,2.5\n", "a"), ("a,y\n1,1\n1,2.5\n", ())):
+        with pytest.raises(TableError, match="no column to learn from: all are constant, empty, IDs or left out"):
+            read_in_memory(write(tmp_path, text), "y", drop=drop)

@@ -58,7 +58,7 @@ LEARNERS = [lookup, half_space, memorizer]
 
 @pytest.mark.parametrize("scheme", first(SCHEMES), ids=str)
 @together(learner=LEARNERS)
-@pytest.mark.filterwarnings("ignore:With n_bags=.all. the learner has the same seed")
+@pytest.mark.filterwarnings("ignore:With n_bags=.all., all bags use the same")
 def test_over_all_bags_every_certificate_is_kept_whatever_columns_were_drawn(scheme, learner, seed):
     for size, number in ((1, 0), (2, 1)):
         about = {"scheme": scheme, "n_bags": "all", "prediction_range": FixedRange(0, 1), "random_state": seed + number}
@@ -100,7 +100,7 @@ def test_drawn_bags_with_drawn_columns_keep_what_is_proved_of_them(scheme, seed)
             assert_kept(certificate, leave_one_out(model, POINTS), N)
 
 
-@pytest.mark.filterwarnings("ignore:With n_bags=.all. the learner has the same seed")
+@pytest.mark.filterwarnings("ignore:With n_bags=.all., all bags use the same")
 @pytest.mark.parametrize("scheme", first(SCHEMES), ids=str)
 def test_classifiers_with_lonely_classes_keep_theirs(scheme, seed):
     def shares(X, y, seed):

@@ -123,7 +123,7 @@ def test_the_share_of_units_that_change_the_range_is_exact(rule, sizes):
 
 def test_a_range_that_is_not_defined_without_some_unit_is_refused_at_once():
     X, y, groups = clinic((1, 5, 1))
-    with pytest.raises(ValueError, match=r"Too few targets for rank 2: at least 3 needed\. Got 2"):
+    with pytest.raises(ValueError, match=r"Too few targets for TrimmedRange\(2\): need at least 3, got 2"):
         model_of(table, Subbagging(1), TrimmedRange(2)).fit(X, y, groups=groups)
 
 

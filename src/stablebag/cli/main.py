@@ -27,10 +27,19 @@ _COMMANDS = {
     "interval": "interval",
     "sets": "sets",
     "predict": "predict",
+    "compare": "compare",
     "demo": "demo",
     "reproduce": "reproduce",
 }
-_LONG = {"measure", "interval", "sets", "predict", "demo", "reproduce"}  # these say from the start what they do
+_LONG = {
+    "measure",
+    "interval",
+    "sets",
+    "predict",
+    "compare",
+    "demo",
+    "reproduce",
+}  # these say from the start what they do
 
 
 _FLAGS = {

@@ -7,6 +7,8 @@ from stablebag import _lazily
 if TYPE_CHECKING:
     from stablebag.measuring.black_box import StabilityTest as StabilityTest
     from stablebag.measuring.black_box import stability_test as stability_test
+    from stablebag.measuring.error_comparison import BestModels as BestModels
+    from stablebag.measuring.error_comparison import ErrorComparison as ErrorComparison
     from stablebag.measuring.error_intervals import ErrorInterval as ErrorInterval
     from stablebag.measuring.errors import LeaveOneOutError as LeaveOneOutError
     from stablebag.measuring.losses import BoundedLoss as BoundedLoss
@@ -20,6 +22,7 @@ else:
         __name__,
         {
             "black_box": ["StabilityTest", "stability_test"],
+            "error_comparison": ["BestModels", "ErrorComparison"],
             "error_intervals": ["ErrorInterval"],
             "errors": ["LeaveOneOutError"],
             "losses": ["BoundedLoss"],

@@ -265,6 +265,13 @@ class Evidence:
         return ErrorInterval(low, high, self.value, level, kind, self.rho, self._measured_or_nan, len(self.losses),
                              self._guarantee(level, kind), self.noun)  # fmt: skip
 
+    def nothing(self, level: float, kind: str) -> "ErrorInterval":
+        """Return the interval for two models that have the same losses everywhere."""
+        if kind == "proved":
+            return self.interval(level, kind)
+        said = f"Both models have the same loss at each of {len(self.losses):,} {self.noun.plural}."
+        return ErrorInterval(0.0, 0.0, 0.0, level, kind, math.nan, math.nan, len(self.losses), said, self.noun)
+
     def asymptotic_half_width(self, tail: float) -> float:
         """Return half the length of the interval that misses this on each side."""
         n = len(self.losses)
@@ -308,7 +315,8 @@ class Evidence:
                 f"Proved for every learner: with probability {share} over the draw of independent {self.noun.plural}, "
                 f"{what} is in this interval{self._given_range}."
             )
-        assumed = f"the mean of {len(self.losses):,} losses is nearly normal, which rare large losses can spoil"
+        losses = "losses" if len(self.sources) == 1 else "differences of losses"
+        assumed = f"the mean of {len(self.losses):,} {losses} is nearly normal, which rare large ones can spoil"
         start = f"About {share} of such intervals contain {what}, if"
         if self.rho <= SMALL_RHO and (bound := self.proved[0]) is not None:
             shift = bound.drift / math.sqrt(self.variance)
@@ -417,18 +425,21 @@ class ErrorInterval:
 
     def __repr__(self) -> str:
         level = f"{100 * self.confidence_level:g}%"
-        return f"{number(self.value)}, {level} interval from {_down(self.low)} to {_up(self.high)} ({self.kind})"
+        ends = f"from {signed_down(self.low)} to {signed_up(self.high)}"
+        return f"{number(self.value)}, {level} interval {ends} ({self.kind})"
 
     def _repr_html_(self) -> str:
         """For notebooks."""
         return preformatted(self.explain())
 
 
-def _up(value: float) -> str:
+def signed_up(value: float) -> str:
+    """Return an upper end, which may be negative, rounded up."""
     return rounded_up(value) if value >= 0 else f"-{rounded_down(-value)}"
 
 
-def _down(value: float) -> str:
+def signed_down(value: float) -> str:
+    """Return a lower end, which may be negative, rounded down."""
     if value >= 1000:
         return f"{math.floor(value):,}"
     return rounded_down(value) if value >= 0 else f"-{rounded_up(-value)}"

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -170,6 +170,36 @@ class VersionsCertificate:
             f"{number(self.range_length)})."
         )
         return paragraphs(sentences)
+
+    def in_short(self, delta: float = 0.05) -> str:
+        """Say both bounds in two sentences.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            A chance, in [0, 1].
+
+        Returns
+        -------
+        str
+        """
+        delta = check_delta(delta, "VersionsCertificate.in_short")
+        epsilon, most, rows = self.epsilon(delta), self.epsilon_of_any_rows(delta), self.noun.plural
+        if self.n_left + self.n_came == 0:
+            return f"With the same {rows}, no prediction changes."
+        chance = "the chance of a change by more than"
+        if epsilon >= self.range_length:
+            return f"Nothing is guaranteed for a chance of {as_given(delta)} with bags of this size and number."
+        first = (
+            f"If which {rows} left and came was random, {chance} {rounded_up(epsilon)} is guaranteed to be at most "
+            f"{as_given(delta)}."
+        )
+        if most >= self.range_length * (1 - 1e-9):
+            return f"{first} Nothing is guaranteed about {rows} that were chosen."
+        if math.isinf(self.n_bags):
+            return f"{first} Whichever {rows} left and came, no prediction changes by more than {rounded_up(most)}."
+        second = f"{chance} {rounded_up(most)} is at most {as_given(delta)}, over the draw of bags"
+        return f"{first} Whichever {rows} left and came: {second}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as a dictionary that JSON takes."""
@@ -872,12 +902,24 @@ class Versions(Result):
 
     def summary(self) -> str:
         """Explain in plain sentences what changed, how much of it is noise, and what is guaranteed."""
-        sentences = [self._headline(), self._claim(), self._decided(), self._floor()]
-        sentences += [self.rows.explain(), self._position_hint(), *self.differences.sentences()]
-        sentences += [self._in_parts(), self._in_blocks(), self.kinds.explain() if self.kinds is not None else ""]
-        if self.guarantee is None:
-            sentences.append(self.why_no_guarantee)
-        return paragraphs([sentence for sentence in sentences if sentence])
+        return paragraphs([" ".join(sentences) for sentences in self.topics.values() if sentences])
+
+    @property
+    def topics(self) -> dict[str, list[str]]:
+        """The sentences of `summary` by what they are about: who, noise, why, and the guarantee."""
+        topics = {
+            "who": [self._headline(), self._decided(), "" if self.kinds is None else self.kinds.explain()],
+            "noise": [self._claim(), self._floor()],
+            "why": [
+                self.rows.explain(),
+                self._position_hint(),
+                *self.differences.sentences(),
+                self._in_parts(),
+                self._in_blocks(),
+            ],
+            "guarantee": [self.why_no_guarantee if self.guarantee is None else self.guarantee.in_short()],
+        }
+        return {name: [sentence for sentence in sentences if sentence] for name, sentences in topics.items()}
 
     def explain(self) -> str:
         """Explain in plain sentences: the same as `summary`."""
@@ -885,6 +927,9 @@ class Versions(Result):
 
     def _headline(self) -> str:
         of = f"{self.n_points:,} {'point' if self.n_points == 1 else 'points'}"
+        predictions = "Predictions"
+        if self.positive is not None:
+            predictions += f" (the probability of {printable(self.positive)})"
         if not (self.change != 0).any():
             return f"No prediction changed at {of}."
         if not self.n_beyond_noise:
@@ -893,7 +938,7 @@ class Versions(Result):
         name, size = self._largest()
         of_all = f"{self.n_beyond_noise:,} of {of} ({percent(self.n_beyond_noise / self.n_points)})"
         beyond = " beyond bagging noise" if self.noise.any() else ""
-        return f"Predictions changed{beyond} at {of_all}, most at {name}: {size}. {self._sizes()}"
+        return f"{predictions} changed{beyond} at {of_all}, most at {name}: {size}. {self._sizes()}"
 
     def _sizes(self) -> str:
         size, noise = _root_mean_square(self.change), _root_mean_square(self.noise)
@@ -925,7 +970,7 @@ class Versions(Result):
             found += f", {clear:,} of them where the change is beyond noise." if self.noise.any() else "."
         if self.seed_decisions is None:
             return found
-        return f"{found} Another seed alone would change about {number(round(self.seed_decisions, 1))}."
+        return f"{found} Another seed alone would change about {number(round(self.seed_decisions, 1))} decisions."
 
     def _floor(self) -> str:
         if not self.seed_noise.any():
@@ -1008,6 +1053,42 @@ class Versions(Result):
         product = pd.MultiIndex.from_product([list(index), list(self.columns)], names=[index.name or "point", heading])
         repeated = {name: np.repeat(each, len(self.columns)) for name, each in decided.items()}
         return pd.DataFrame({**{name: each.ravel() for name, each in values.items()}, **repeated}, index=product)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found as a dictionary that JSON takes; single points are in `to_frame`."""
+        parts = {
+            part.name: {"size": _root_mean_square(part.change), "noise": _root_mean_square(part.noise)}
+            for part in self.parts or ()
+        }
+        blocks = [{**block._asdict(), "name": str(block.name)} for block in self.blocks or ()]
+        kinds = None
+        if self.kinds is not None:
+            kinds = {"groups": [kind._asdict() for kind in self.kinds.groups], "share": self.kinds.share}
+        return {
+            "n_points": self.n_points,
+            "n_beyond_noise": self.n_beyond_noise,
+            "alpha": ALPHA,
+            "typical_change": _root_mean_square(self.change),
+            "typical_noise": _root_mean_square(self.noise),
+            "noise_of_another_seed": self.noise_floor,
+            "bags_for_a_tenth": self.bags_for(),
+            "n_changed_decisions": None if self.decisions is None else int(self.changed_decisions.sum()),
+            "n_decisions_of_another_seed": self.seed_decisions,
+            "n_bags": list(self.n_bags),
+            "rows": {
+                "noun": self.rows.noun.singular,
+                "n_left": len(self.rows.left),
+                "n_came": len(self.rows.came),
+                "n_corrected": len(self.rows.corrected),
+                "n_common": self.rows.n_common,
+            },
+            "differences": asdict(self.differences),
+            "parts": parts or None,
+            "blocks": blocks if self.blocks is not None else None,
+            "kinds": kinds,
+            "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
+            "summary": self.topics,
+        }
 
     def _preview(self) -> tuple[str, Any, dict[str, Any]]:
         """The points that changed most, those beyond noise first."""

@@ -1,4 +1,4 @@
-"""From rows and bags to one averaged model."""
+"""Fits one model per bag and averages them."""
 
 from typing import TYPE_CHECKING
 

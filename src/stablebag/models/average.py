@@ -18,23 +18,24 @@ from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.units import RowIds, Units
 
 # ------------------------------------------------------------------------------------------------------------ averaging
-# The average over bags, with all rows and without each row: what is averaged, how, and how much bags differ.
+# The average over all bags, the averages over the bags without each row, and how much bags differ.
 
 _BLOCK_BYTES = 2**27
-_MANY_BAGS = 10**6  # which nobody fits
-_FEW = 1000  # numbers in a line, below which adding line by line is not worth a call for each
+_MANY_BAGS = 10**6  # more than anybody fits
+_FEW_BAGS = 50  # the smallest number to suggest
+_FEW = 1000  # numbers in a line, below which one call per line costs more than adding
 
 
 @dataclass(frozen=True, eq=False)
 class BagAverage:
-    """How the predictions of all bags become one.
+    """How the predictions of all bags are averaged.
 
-    Each bag's prediction is clipped to the range, if there is one; a bag without rows predicts the middle of the range,
-    or gives all classes the same probability. The average without row i is over the bags that do not contain it, and it
-    takes into account what else leaving the row out changes: the range, and the set of classes if it was the only row
-    of its class. If bags are drawn over units of several rows, all of this is about units in place of rows.
+    Each bag's prediction is clipped to the range, if there is one. A bag without rows predicts the middle of the range,
+    or gives all classes the same probability. The average without row i is over the bags that do not contain it. It
+    accounts for everything else that changes without the row: the range, and the classes if it was the only row of its
+    class. If bags are drawn from groups, read "group" for "row".
 
-    *Raw* predictions are those of the bags' models, and *outputs* are what is averaged; both have one line per bag.
+    *Raw* predictions come from the bags' models; *outputs* are clipped and then averaged. Both have one line per bag.
 
     Parameters
     ----------
@@ -45,17 +46,17 @@ class BagAverage:
     weights : ndarray of shape (n_bags,)
         The weight of each bag in the average.
     drawn : bool
-        Whether the bags were drawn at random, and so have equal weights; otherwise they are all possible bags.
+        Whether the bags were drawn at random, with equal weights; otherwise they are all possible bags.
     y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         The targets of the training rows.
     rule : PredictionRange, OutputRanges or None, default=None
-        The rule for the range to which predictions are clipped; of several outputs, for the box.
+        The rule for the range (for several outputs: the box) to which predictions are clipped.
     classes : ndarray or None, default=None
         The class labels in order; None for regression.
     units : Units or None, default=None
-        What bags are drawn of; None is the rows themselves.
+        The groups that bags are drawn from; None for rows.
     output_names : ndarray or None, default=None
-        What several outputs are called; None if there is one.
+        The names of several outputs; None for one output.
     """
 
     law: ResolvedScheme
@@ -74,32 +75,32 @@ class BagAverage:
 
     @cached_property
     def interval(self) -> Any:
-        """The range to which predictions are clipped; of several outputs, the lower ends and the upper ones."""
+        """The range to which predictions are clipped; for several outputs, the lower ends and the upper ends."""
         return None if self.rule is None else self.rule(self.y)
 
     @cached_property
     def empty_value(self) -> Any:
-        """What a bag without rows predicts in regression."""
+        """The prediction of a bag without rows, in regression."""
         if self.interval is None:
             return 0.0 if self.output_names is None else np.zeros(len(self.output_names))
         return middle(self.interval)
 
     @property
     def n_numbers(self) -> int:
-        """How many numbers are averaged at a point: one for each class or output."""
+        """How many numbers are averaged at a point: one per class or output."""
         several = self.output_names if self.classes is None else self.classes
         return 1 if several is None else len(several)
 
     def outputs(self, raw: np.ndarray) -> np.ndarray:
-        """Return what is averaged: predictions clipped to the range."""
+        """Return predictions clipped to the range, ready to be averaged."""
         return raw if self.interval is None else _clipped(raw, self.interval, self._empty)
 
     def prediction(self, raw: Iterable[np.ndarray], *, clip: bool = True) -> np.ndarray:
-        """Return the average of the raw predictions, which come in blocks with one line per bag, in bag order.
+        """Return the average of raw predictions that come in blocks, with one line per bag, in bag order.
 
-        It is added up bag by bag: the same bits however bags and points were handed out. An average of numbers in a
-        range is in that range; rounding may put it outside by an ulp, which is clipped, unless they are no
-        probabilities but decision functions.
+        Bags are added one by one, so the bits do not depend on how bags and points are split into blocks. An average of
+        numbers in a range may lie outside it by an ulp, because of rounding; this is clipped, except for decision
+        functions.
         """
         total: np.ndarray | None = None
         first = 0
@@ -117,12 +118,12 @@ class BagAverage:
         return self.as_probabilities(average) if clip else average
 
     def deviation(self, outputs: np.ndarray) -> np.ndarray:
-        """Return the standard deviation over the bags, computed in units of the largest so that no square overflows."""
+        """Return the standard deviation over the bags, scaled so that no square overflows."""
         centred = np.abs(outputs - np.tensordot(self.weights, outputs, axes=1))
         unit = centred.max(axis=0)
         centred /= np.where(unit > 0, unit, 1.0)
         deviation: np.ndarray = np.sqrt(np.tensordot(self.weights, centred**2, axes=1)) * unit
-        return np.where(all_the_same(outputs), 0.0, deviation)  # not what rounding of the mean makes of it
+        return np.where(all_the_same(outputs), 0.0, deviation)  # zero, not a rounding error of the mean
 
     def extent(self, outputs: np.ndarray) -> np.ndarray | None:
         """Return the difference between the largest and the smallest output over the bags."""
@@ -134,24 +135,23 @@ class BagAverage:
         return self.deviation(outputs) * (math.sqrt(n_bags / (n_bags - 1)) if self.drawn and n_bags > 1 else 1.0)
 
     def left_out(self, raw: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        """Return the average over the bags without row i, for every row i, or some; shape (n_rows, n_points, ...)."""
+        """Return the average over the bags without row i, for each row (or some); shape (n_rows, n_points, ...)."""
         self.refuse_units_in_every_bag()
         outputs = self.outputs(raw)
         columns = outputs.reshape(len(self.bags), -1)
         weighted = columns if self.drawn else columns * self.weights[:, None]
         result = np.empty((self.bags.n_samples if rows is None else len(rows), columns.shape[1]))
         for places, outside, total in self.outside_blocks(rows):
-            with np.errstate(over="ignore"):  # what is infinite then is refused
+            with np.errstate(over="ignore"):  # infinities raise an error later
                 np.matmul(outside, weighted, out=result[places])
             result[places] /= total[:, None]
         result = result.reshape(len(result), *outputs.shape[1:])
         return self._exactly(result, raw, outputs, np.arange(self.bags.n_samples) if rows is None else rows)
 
     def without_each(self, raw: np.ndarray, rows: np.ndarray | None = None) -> "LeftOut":
-        """Return the average without each row, or each of some; sparse where that takes less room than a line each.
+        """Return the average without each row (or some); sparse if that needs less memory than one line per row.
 
-        Rows that are in the same bags have the same average. Of very many rows, these are held together if few rows are
-        in several bags.
+        Rows that are in the same bags have the same average, so the sparse form stores one line for all of them.
         """
         some = rows is not None
         n = self.bags.n_samples if rows is None else len(rows)
@@ -169,15 +169,15 @@ class BagAverage:
         return self.bags.is_thin if some else int(self.bags.sizes.sum()) <= 2 * self.bags.n_samples
 
     def outside(self, rows: slice | np.ndarray) -> np.ndarray:
-        """Return 1.0 for each bag without each of these rows, else 0.0: one line per row, one column per bag."""
+        """Return 1.0 where a bag lacks a row, else 0.0: one line per row, one column per bag."""
         outside: np.ndarray = self.bags.outside(rows).T.astype(float)
         return outside
 
     def outside_blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Yield what every average and spread without rows is made of, in blocks of rows that fit into memory.
+        """Yield blocks of rows that fit into memory, for averages and deviations without each row.
 
-        For some rows, or for all: their places, `outside` of them, and the total weight of the bags without each row,
-        which is the number of these bags if they were drawn.
+        Each block has the places of its rows, the result of `outside` for them, and the total weight of the bags
+        without each row (their number, if the bags were drawn).
         """
         n_rows = self.bags.n_samples if rows is None else len(rows)
         step = max(1, _BLOCK_BYTES // 9 // len(self.bags))  # a block of bool, and as many floats
@@ -187,9 +187,9 @@ class BagAverage:
             yield places, outside, outside.sum(axis=1) if self.drawn else outside @ self.weights
 
     def _exactly(self, result: np.ndarray, raw: np.ndarray, outputs: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Put in the averages without the special rows, and the prediction itself where a row cannot move it.
+        """Fill in the averages without the special rows, and the prediction itself where a row cannot change it.
 
-        That is so where all bags agree, and for rows in no bag: sums in another order would differ by rounding.
+        A row cannot change it if all bags agree, or if it is in no bag. Sums in another order would differ by rounding.
         """
         prediction, agreed = self.prediction([raw]), all_the_same(outputs)
         result[:, agreed] = prediction[agreed]
@@ -199,24 +199,24 @@ class BagAverage:
         return self.as_probabilities(result)
 
     def left_out_exactly(self, row: int, raw: np.ndarray, outputs: np.ndarray, prediction: np.ndarray) -> np.ndarray:
-        """Return the average without a special row, and the prediction itself where all bags agree with and without."""
+        """Return the average without a special row; the prediction itself where all bags agree, with and without it."""
         weights, own = self._weighted(row, raw[without := self.bags.without(row)], without)
         stays = all_the_same(outputs) & (own == outputs[0]).all(axis=0)
         return np.where(stays, prediction, np.tensordot(weights, own, axes=1))
 
     def left_out_specially(self, row: int, raw: np.ndarray) -> np.ndarray:
-        """Return the average without one of the special rows, with the same bits however points are handed out."""
+        """Return the average without a special row, with the same bits for any split of the points."""
         weights, outputs = self._weighted(row, raw[without := self.bags.without(row)], without)
         return _added(None, outputs * weights.reshape(-1, *[1] * (outputs.ndim - 1)))
 
     def lacks(self, rows: slice | np.ndarray) -> np.ndarray:
-        """Return whether bag b lacks training row i, with its whole unit: bool, of shape (n_bags, n_rows)."""
+        """Return whether bag b lacks row i, with its whole group: bool, of shape (n_bags, n_rows)."""
         return self.bags.outside(rows if self.units.are_rows else self.units.of_rows[rows])
 
     def left_out_at(self, rows: slice | np.ndarray, raw: np.ndarray) -> np.ndarray:
-        """Return the average at each of these training rows over the bags without it; NaN for a row in every bag.
+        """Return the average at each training row over the bags without it; NaN for a row in every bag.
 
-        Here `raw` has the predictions of each bag at the rows that it lacks, and elsewhere anything finite.
+        Here `raw` has the predictions of each bag at the rows that it lacks, and any finite number elsewhere.
         """
         units = self.units.of_rows[rows]
         outputs, outside = self.outputs(raw), self.lacks(rows)
@@ -232,34 +232,34 @@ class BagAverage:
         return self.as_probabilities(result)
 
     def left_out_spread_at(self, rows: slice | np.ndarray, raw: np.ndarray) -> np.ndarray:
-        """Return the standard deviation at each of these training rows over the bags without it, or its unit.
+        """Return the standard deviation at each training row over the bags without it, or without its group.
 
-        Here `raw` is as in `left_out_at`, with one number at each point.
+        Here `raw` is as in `left_out_at`, with one number per point.
         """
         return _deviation(_adding_up(self.lacks(rows) * _weights(self)[:, None], axis=0), raw)
 
     def as_probabilities(self, average: np.ndarray) -> np.ndarray:
-        """Clip an average of probabilities, which rounding may have put outside of [0, 1]; others are as they are."""
+        """Clip averages of probabilities, which rounding may have put outside of [0, 1]."""
         return average if self.classes is None else np.asarray(np.clip(average, 0.0, 1.0, out=average))
 
     def refuse_units_in_every_bag(self) -> None:
-        """Raise an error that names a row, or a unit, without which there is no average."""
+        """Raise an error if a row or group is in every bag, so that there is no average without it."""
         always = self.bags.in_every_bag()
         if len(always):
-            first, noun, p = self.units.describe(int(always[0])), self.units.noun, self.law.largest_inclusion
-            who = first if len(always) == 1 else f"{noun.count(len(always))}, such as {first},"
-            are, them = ("is", "it") if len(always) == 1 else ("are", "them")
-            # No row is in all of so many bags, but for a chance of 1 % (the sum over rows of their chances).
+            noun, p = self.units.noun, self.law.largest_inclusion
+            one = len(always) == 1
+            who = f"{self.units.describe(int(always[0]))} is" if one else f"{noun.count(len(always))} are"
+            # With this many bags, the probability that any row is in all of them is at most 1% (a union bound).
             enough = math.inf if p == 1 else math.ceil(math.log(len(self.units) / 0.01) / -math.log(p))
-            use = f"{enough:,} bags or more, or smaller bags" if enough <= _MANY_BAGS else "smaller bags"
-            raise ValueError(
-                f"With {count_bags(len(self.bags))}, {who} {are} never left out, so there is no prediction without "
-                f"{them}. Use {use}."
+            more = f"{max(enough, _FEW_BAGS):,} bags or more"
+            use = (
+                more if enough <= _FEW_BAGS else f"{more}, or smaller bags" if enough <= _MANY_BAGS else "smaller bags"
             )
+            raise ValueError(f"With {count_bags(len(self.bags))}, {who} never left out. Use {use}.")
 
     @cached_property
     def lonely_units(self) -> dict[int, np.ndarray]:
-        """The units without which classes are gone, each with equal probabilities for the classes that are left."""
+        """The groups that hold all rows of a class, each with equal probabilities for the classes left without it."""
         if self.classes is None:
             return {}
         lost = self.units.classes_lost(self.y)
@@ -268,7 +268,7 @@ class BagAverage:
 
     @cached_property
     def empty_without_a_lonely_unit(self) -> float:
-        """The largest share of bags without rows among those without a unit that has all rows of a class."""
+        """The largest share of empty bags among the bags without a group that holds all rows of a class."""
         empty = float(self.weights[self._empty].sum())
         if empty == 0 or not self.lonely_units:
             return 0.0
@@ -277,7 +277,7 @@ class BagAverage:
 
     @cached_property
     def range_changes(self) -> dict[int, Any]:
-        """The range without a unit, for each unit that changes it; of several outputs, that of any of them."""
+        """The range without each group that changes it; for several outputs, the range of any of them."""
         if isinstance(self.rule, OutputRanges):
             return self.rule.changes(self.y, self.units)
         return {} if self.rule is None else changes_by_units(self.rule, self.y, self.units)
@@ -288,7 +288,7 @@ class BagAverage:
 
     @property
     def special_units(self) -> list[int]:
-        """The units that change more than which bags are averaged: the range, or what a bag without rows predicts."""
+        """The groups that also change the range, or the prediction of a bag without rows, when they are left out."""
         return [*self.range_changes, *(self.lonely_units if self._empty.any() else ())]
 
     def _without(self, row: int, raw: np.ndarray, bags: np.ndarray) -> np.ndarray:
@@ -296,18 +296,18 @@ class BagAverage:
         return np.asarray(np.tensordot(*self._weighted(row, raw, bags), axes=1))
 
     def _weighted(self, row: int, raw: np.ndarray, bags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The weights of the bags without a special row, which add up to one, and what is averaged over them."""
+        """The normalized weights of the bags without a special row, and their outputs without it."""
         if row in self.range_changes:
             outputs = _clipped(raw, self.range_changes[row], self._empty[bags])
-        else:  # a class is gone, so bags without rows give all probability to the others
+        else:  # a class disappears, so bags without rows give all probability to the others
             outputs = raw.copy()
             outputs[self._empty[bags]] = self.lonely_units[row]
         return self.weights[bags] / self.weights[bags].sum(), outputs
 
 
 def _added(total: np.ndarray | None, lines: np.ndarray) -> np.ndarray:
-    """The lines added to a total, one after the other; numpy's own sum may add them in another order."""
-    with np.errstate(over="ignore"):  # what is infinite then is refused, or averaged in another way
+    """A total plus all lines, added one by one; numpy's own sum may use another order."""
+    with np.errstate(over="ignore"):  # infinities raise an error later, or are averaged in another way
         return _in_order(total, lines)
 
 
@@ -341,20 +341,20 @@ def _clipped(raw: np.ndarray, interval: Any, empty: np.ndarray) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------------------------------------- left out lines
-# The predictions without each row, one line per point, in blocks that stay in the processor's cache.
+# The predictions without each row, one line per point, in blocks that fit into the processor's cache.
 
 _CACHED_BYTES = 2**21  # of a block of lines
 _WORTHWHILE = 64  # lines in a block, even if they are too long for the cache
-_MATRIX_BYTES = 2**27  # of what tells which bags are without which rows; what is larger is made again and again
+_MATRIX_BYTES = 2**27  # of the matrix of which bags lack which rows; a larger one is made in parts, when needed
 
 
 class BagPoints:
-    """The predictions of all bags at some points, one line per point, and what follows from them alone.
+    """The predictions of all bags at some points, one line per point.
 
     Parameters
     ----------
     average : BagAverage
-        How they become one.
+        How they are averaged.
     raw : ndarray of shape (n_bags, n_points)
         The predictions of the bags' models.
     """
@@ -369,24 +369,24 @@ class BagPoints:
 
     @cached_property
     def size(self) -> np.ndarray:
-        """The largest absolute value at each point; infinite or NaN if one is."""
+        """The largest absolute value at each point; infinite or NaN if any value is."""
         size: np.ndarray = np.abs(self._outputs).max(axis=0)
         return size
 
     @property
     def may_overflow(self) -> bool:
-        """Whether finite predictions are so large that their sum may not be finite."""
+        """Whether the sum of finite predictions may overflow."""
         return bool((self.size > np.finfo(float).max / 2 / len(self.raw)).any())
 
     @cached_property
     def lines(self) -> np.ndarray:
-        """What is added up, with its weight: shape (n_points, n_bags)."""
+        """The weighted outputs: shape (n_points, n_bags)."""
         weighted = self._outputs if self.average.drawn else self._outputs * self.average.weights[:, None]
         return np.ascontiguousarray(weighted.T)
 
     @cached_property
     def special(self) -> np.ndarray:
-        """The predictions without each of the special rows: shape (n_points, number of special rows)."""
+        """The predictions without each special row: shape (n_points, n_special)."""
         rows = self.average.special_units
         special = np.empty((len(self), len(rows)))
         for place, row in enumerate(rows):
@@ -394,11 +394,10 @@ class BagPoints:
         return special
 
     def mean_and_reach(self, deviations: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean over all bags, and so many standard deviations; the reach allows for rounding.
+        """Return the mean over all bags, and this many standard deviations plus an allowance for rounding.
 
-        The mean over a share q of the bags is at most sqrt((1 - q) / q) standard deviations away (Cauchy-Schwarz).
-        Sums over the bags are off by at most as many units of rounding as there are bags, in whichever order they are
-        added up: the allowance is several times what all of them together can be off.
+        The mean over a share q of the bags is at most sqrt((1 - q) / q) standard deviations away (Cauchy-Schwarz). In
+        any order, a sum over the bags is off by at most one rounding unit per bag; the allowance is several times that.
         """
         mean = np.tensordot(self.average.weights, self._outputs, axes=1)
         rounding = 8 * np.finfo(float).eps * (len(self.raw) + 8) * (1 + deviations) * self.size
@@ -406,16 +405,16 @@ class BagPoints:
 
 
 class LeftOutLines:
-    """The averages over the bags without each row, one line per point: some rows always, and a window of the others.
+    """The averages over the bags without each row, one line per point: some rows always, the others in windows.
 
     Parameters
     ----------
     average : BagAverage
-        What is averaged; no row is in every bag.
+        How bags are averaged; no row is in every bag.
     always : ndarray of int
-        The rows that are in every line, the special ones first.
+        The rows that are in every line, with the special ones first.
     others : ndarray of int
-        The other rows, in the order in which there are windows of them.
+        The other rows, in the order of the windows.
     """
 
     def __init__(self, average: BagAverage, always: np.ndarray, others: np.ndarray) -> None:
@@ -428,9 +427,9 @@ class LeftOutLines:
     def blocks(
         self, points: BagPoints, numbers: np.ndarray, window: slice
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield blocks of the points of these numbers, with two lines for each: of the rows always, and of the window.
+        """Yield blocks of points, each with its lines for the rows that are always there and for those in the window.
 
-        The next block overwrites the lines.
+        The next block overwrites these arrays.
         """
         parts = slice(0, self.n_always), slice(self.n_always + window.start, self.n_always + window.stop)
         sizes = [part.stop - part.start for part in parts]
@@ -446,7 +445,7 @@ class LeftOutLines:
             yield some, always, others
 
     def _n_lines(self, width: int, wanted: int) -> int:
-        """How many lines a block has: enough that a product is worth its preparations, if memory allows."""
+        """How many lines a block has: enough to make a matrix product worthwhile, if memory allows."""
         fits = (_MATRIX_BYTES if self._matrix is None else _CACHED_BYTES) // 8 // max(1, width)
         most = max(fits, min(_WORTHWHILE, _MATRIX_BYTES // 32 // max(1, width)))
         return min(max(1, most), wanted)
@@ -455,7 +454,7 @@ class LeftOutLines:
         """Write the averages at some points over the bags without some rows."""
         if self._matrix is not None:
             np.matmul(lines, self._matrix[rows].T, out=result)
-        else:  # by parts, which are made when they are wanted
+        else:  # in parts that are made when needed
             step = _MATRIX_BYTES // 9 // len(lines.T) + 1
             for first in range(rows.start, rows.stop, step):
                 part = slice(first, min(first + step, rows.stop))
@@ -480,18 +479,18 @@ def outside_weights(average: BagAverage) -> np.ndarray:
 
 
 def point_blocks(average: BagAverage, raw: np.ndarray) -> Iterator[BagPoints]:
-    """Walk the predictions of all bags by blocks of points, so that memory is bounded."""
+    """Yield the predictions of all bags in blocks of points, to limit memory."""
     step = max(1, _MATRIX_BYTES // 32 // (len(raw) + len(average.special_units)))
     for first in range(0, raw.shape[1], step):
         yield BagPoints(average, raw[:, first : first + step])
 
 
 # ------------------------------------------------------------------------------------------------------ left out spread
-# How much the models of the bags without each row differ: standard deviations of their predictions, not clipped.
+# How much the models of the bags without each row differ: standard deviations of their unclipped predictions.
 #
-# Clipped predictions may agree where the models do not: where all of them leave the range. Bags without rows have no
-# model, and do not count. If models agree the deviation is zero, exactly: one below a millionth of what they are away
-# from the mean of all models is rounding, and taken as zero.
+# Clipped predictions agree when all of them leave the range, even if the models differ. Bags without rows have no model
+# and do not count. If the models agree, the deviation is exactly zero: a deviation below a millionth of their distance
+# from the mean of all models is rounding, and is set to zero.
 
 _ROUNDING = 1e-12  # of a mean square
 
@@ -503,12 +502,12 @@ def spread(average: BagAverage, raw: np.ndarray) -> np.ndarray:
 
 
 def left_out_spread(average: BagAverage, raw: np.ndarray) -> np.ndarray:
-    """Return the standard deviation over the bags without each row, or unit.
+    """Return the standard deviation over the bags without each row or group.
 
     Parameters
     ----------
     average : BagAverage
-        What is averaged; no row is in every bag.
+        How bags are averaged; no row is in every bag.
     raw : ndarray of shape (n_bags, n_points)
         The predictions of the bags' models, not yet clipped.
 
@@ -530,7 +529,7 @@ def left_out_spread(average: BagAverage, raw: np.ndarray) -> np.ndarray:
 
 
 def _weights(average: BagAverage) -> np.ndarray:
-    """The weights of the bags, of which those without rows have none."""
+    """The weights of the bags, zero for bags without rows."""
     return np.where(average.bags.sizes > 0, average.weights, 0.0)
 
 
@@ -541,10 +540,10 @@ def _adding_up(weights: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _deviation(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The standard deviation of each column, by weights that add up to one in each; zero if all values are equal."""
+    """The standard deviation of each column, with weights that add up to one; exactly zero if all values are equal."""
     there = weights > 0
     low, high = np.where(there, values, np.inf).min(axis=0), np.where(there, values, -np.inf).max(axis=0)
-    length = np.maximum(high - low, 0.0)  # it is below zero if nothing is there
+    length = np.maximum(high - low, 0.0)  # negative if all weights are zero
     offsets = np.where(there, values - low, 0.0) / np.where(length > 0, length, 1.0)
     mean = (weights * offsets).sum(axis=0)
     deviation: np.ndarray = np.sqrt((weights * (offsets - mean) ** 2).sum(axis=0)) * length
@@ -552,28 +551,28 @@ def _deviation(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------------------------------------ dense or sparse
-# The predictions without each row, for summaries over rows: `BagAverage.without_each` returns them in one of two ways.
+# The predictions without each row, for summaries over rows. `BagAverage.without_each` returns one of two forms.
 #
-# Dense is an array with a line for each row. Sparse holds them once for all rows that are in the same bags: a row
-# matters only through the bags that hold it, unless leaving it out changes more, such as the range, and rows in no bag
-# move nothing. So of a billion rows only the patterns are looked at, and every summary over rows is exact: a line
-# counts as often as it has rows.
+# The dense form is an array with one line per row. The sparse form has one line for all rows that are in the same bags:
+# these have the same predictions, unless leaving a row out changes more, for example the range. Rows in no bag change
+# nothing. So even a billion rows have few lines, and summaries over rows are exact, because each line counts as often
+# as it has rows.
 
 MOST_BYTES = 2**32  # of an array with a line for each row that is made on demand
-_DENSE_BYTES = 2**28  # of predictions without each row, up to which they are an array
+_DENSE_BYTES = 2**28  # of predictions without each row, up to which they are stored as an array
 
 
 class LeftOut(ABC):
-    """The predictions without each row, in lines; each line is of one row, or of all rows in the same bags."""
+    """The predictions without each row, in lines; a line is for one row, or for all rows in the same bags."""
 
-    rows: np.ndarray | range  # what is left out
-    counts: np.ndarray | None = None  # how many rows each line is of; None if of one each
-    n_without: np.ndarray | None = None  # how many bags are without the rows of each line, where that is known
+    rows: np.ndarray | range  # that are left out
+    counts: np.ndarray | None = None  # how many rows each line is for; None if one each
+    n_without: np.ndarray | None = None  # how many bags lack the rows of each line, if known
 
     @property
     @abstractmethod
     def by_rows(self) -> Any:
-        """What takes numbers of rows in brackets: an array, or what makes parts of it on demand."""
+        """An object to index by row numbers: an array, or one that computes parts of it on demand."""
 
     @abstractmethod
     def lines(self, points: slice) -> np.ndarray:
@@ -581,31 +580,31 @@ class LeftOut(ABC):
 
     @abstractmethod
     def pick(self, lines: np.ndarray) -> np.ndarray:
-        """Return some lines for each point, from an array of shape (n_points, k)."""
+        """Return the values of some lines at each point; `lines` has shape (n_points, k)."""
 
     @abstractmethod
     def first_rows(self, lines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first k rows of some lines, line by line in this order, and the line of each."""
+        """Return the first k rows of some lines, in the order of the lines, and the line of each."""
 
     @abstractmethod
     def spread_to_rows(self, values: np.ndarray) -> np.ndarray:
-        """Return for each row the value of its line, if there are few enough."""
+        """Return the value of its line for each row, if there are not too many rows."""
 
     @abstractmethod
     def replaced(self, lines: np.ndarray, prediction: np.ndarray) -> "LeftOut":
-        """Return other lines of the same rows, with the prediction that belongs to them."""
+        """Return other values for the same lines, with the prediction with all rows that belongs to them."""
 
     @abstractmethod
     def refuse_if_large(self, n_rows: int, n_points: int | None = None) -> None:
-        """Refuse to make an array with a line for each of so many rows if it would be large."""
+        """Raise ValueError if an array with a line for each row would be large."""
 
     @abstractmethod
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """Return what a file holds of them."""
+        """Return arrays to write to a file."""
 
     @staticmethod
     def from_arrays(arrays: dict[str, Any]) -> dict[str, Any]:
-        """Return the same values with what `to_arrays` returned put together again."""
+        """Return the same values, with the arrays of `to_arrays` put together again."""
         prefix = "patterns."
         others = {name: value for name, value in arrays.items() if not name.startswith(prefix)}
         if len(others) < len(arrays):
@@ -625,7 +624,7 @@ class DenseLeftOut(LeftOut):
     rows : ndarray of shape (n_rows,), or range
         The rows.
     n_without : ndarray of shape (n_rows,) or None, default=None
-        How many bags are without each row.
+        How many bags lack each row.
     """
 
     def __init__(self, array: np.ndarray, rows: np.ndarray | range, n_without: np.ndarray | None = None) -> None:
@@ -651,14 +650,14 @@ class DenseLeftOut(LeftOut):
         return DenseLeftOut(lines, self.rows)
 
     def refuse_if_large(self, n_rows: int, n_points: int | None = None) -> None:
-        """Refuse nothing: the array is there."""
+        """Do nothing: the array exists."""
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         return {"left_out": self.array, "rows": np.asarray(self.rows)}
 
 
 class SparseLeftOut(LeftOut):
-    """One line for the rows in no bag, one for each pattern, and one for each of the rows apart, in this order.
+    """One line for the rows in no bag, one per pattern of bags, and one per special row, in this order.
 
     Parameters
     ----------
@@ -667,7 +666,7 @@ class SparseLeftOut(LeftOut):
     prediction : ndarray of shape (n_points,) or (n_points, n_classes)
         The prediction with all rows.
     held : ndarray of shape (n_lines, n_points) or (n_lines, n_points, n_classes), or None
-        The lines; None if a class derived from this one works them out.
+        The lines; None if a subclass computes them.
     """
 
     counts: np.ndarray
@@ -709,12 +708,12 @@ class SparseLeftOut(LeftOut):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape that an array with a line for each row has."""
+        """The shape of an array with a line for each row."""
         return self.patterns.n_samples, *self.prediction.shape
 
     @property
     def ndim(self) -> int:
-        """The number of axes that it has."""
+        """The number of axes of that array."""
         return len(self.shape)
 
     def __len__(self) -> int:
@@ -743,9 +742,9 @@ class SparseLeftOut(LeftOut):
         return np.concatenate(found), np.concatenate(which)
 
     def __getitem__(self, rows: Any) -> np.ndarray:
-        """Return the predictions without some rows: a number, a list of numbers or a slice."""
+        """Return the predictions without some rows, given as a number, a list of numbers, a mask or a slice."""
         if isinstance(rows, tuple):
-            raise TypeError("Take the rows first, and then points of them: left_out[rows][:, points].")
+            raise TypeError("left_out takes one index. Select rows first and then points: left_out[rows][:, points].")
         if isinstance(rows, slice):
             rows = range(*rows.indices(len(self)))
             self.refuse_if_large(len(rows))
@@ -753,14 +752,16 @@ class SparseLeftOut(LeftOut):
         if numbers.dtype == bool and numbers.shape == (len(self),):
             numbers = np.flatnonzero(numbers)
         if numbers.dtype.kind not in "iu" and numbers.size:
-            raise IndexError(f"Rows are numbers, a mask with one entry for each of the {len(self):,} rows, or a slice.")
+            raise IndexError(
+                f"left_out takes row numbers, a slice, or a mask with {len(self):,} entries, got type {numbers.dtype}."
+            )
         numbers = numbers.astype(np.int64)
         if ((numbers < -len(self)) | (numbers >= len(self))).any():
-            raise IndexError(f"A row outside of the {len(self):,} rows was asked for.")
+            raise IndexError(f"There are only {len(self):,} rows. Use row numbers from 0 to {len(self) - 1:,}.")
         return self.take(self.line_of(numbers.ravel() % len(self))).reshape(*numbers.shape, *self.prediction.shape)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """Return the array with a line for each row, if it is small."""
+        """Return an array with a line for each row, if it is small enough."""
         self.refuse_if_large(len(self))
         array: np.ndarray = self.lines(slice(None))[self.line_of(np.arange(len(self)))]
         return array if dtype is None else array.astype(dtype)
@@ -770,25 +771,26 @@ class SparseLeftOut(LeftOut):
         size = 8 * n_rows * n_points * self.prediction[:1].size
         if size > MOST_BYTES:
             raise ValueError(
-                f"An array of {n_rows:,} rows by {n_points:,} points would take {size / 2**30:,.1f} GiB, and no more "
-                f"than {MOST_BYTES / 2**30:g} GiB are made on demand. Summaries over rows need no such array; take "
-                "some rows with left_out[rows], or measure some with leave_one_out(model, X, rows=...)."
+                f"An array of {n_rows:,} rows by {n_points:,} points would need {size / 2**30:,.1f} GiB, more than the "
+                f"limit of {MOST_BYTES / 2**30:g} GiB. Use summaries over rows, some rows with left_out[rows], or "
+                "leave_one_out(model, X, rows=...)."
             )
 
 
 class LazyLeftOut(SparseLeftOut):
-    """Lines that are worked out from what each bag predicts, each time they are needed.
+    """Lines that are computed from the bags' predictions each time they are needed.
 
-    With f the average of all bags, that without row i is f - sum of w_b (y_b - f) over the bags b with it, divided by
-    the weight of the others. For rows in more than half of the bags, it is f + the same sum over those others, divided
-    by their weight: so no large sum, of which little should be left, is divided by a small number.
+    Let f be the average over all bags. The average without row i is f minus the sum of w_b (y_b - f) over the bags b
+    with the row, divided by the weight of the other bags. For a row in more than half of the bags, it is f plus the
+    same sum over the other bags, divided by their weight. This avoids dividing a large sum that nearly cancels by a
+    small number.
 
     Parameters
     ----------
     average : BagAverage
-        How the predictions of all bags become one.
+        How the predictions of all bags are averaged.
     raw : ndarray of shape (n_bags, n_points) or (n_bags, n_points, n_classes)
-        What each bag predicts, not yet clipped.
+        The prediction of each bag, not yet clipped.
     """
 
     n_without: np.ndarray
@@ -839,11 +841,11 @@ class LazyLeftOut(SparseLeftOut):
 
 
 def _refuse_beyond_memory(n: int, prediction: np.ndarray) -> None:
-    """Refuse an array of predictions without each row that is larger than the memory of the machine."""
+    """Raise ValueError if an array of predictions without each row would be larger than the machine's memory."""
     size = 8 * n * prediction.size
     if hasattr(os, "sysconf") and size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
         raise ValueError(
-            f"The predictions without each of {n:,} rows at {len(prediction):,} points would take "
-            f"{size / 2**30:,.0f} GiB, more than this machine has. Leave out some rows, rows=10_000, or give fewer "
-            "points."
+            f"The predictions without each of {n:,} rows at {len(prediction):,} points would need "
+            f"{size / 2**30:,.0f} GiB, more than this machine has. Leave out only some rows (rows=10_000), or predict "
+            "at fewer points."
         )

@@ -1,4 +1,4 @@
-"""Fits kept in a folder as they are made, so that interrupted work goes on where it stopped."""
+"""Store finished fits in a folder, so that interrupted work continues where it stopped."""
 
 import hashlib
 import os
@@ -21,7 +21,7 @@ from stablebag.models.rows import Points, fingerprint
 from stablebag.models.solving import FitJob
 
 # -------------------------------------------------------------------------------------------------- files
-# A folder of files that have a checksum in their names, so that a damaged one is noticed, set aside and made again.
+# A folder of files with checksums in their names. A damaged file is detected, set aside and made again.
 
 _DIGITS = 16  # of the checksum, in the name
 _DAMAGED = "damaged-"
@@ -51,26 +51,26 @@ class FileCache:
         return name in self.paths
 
     def read(self, name: str, load: Callable[[Path], Any], default: Any = None) -> Any:
-        """Return what `load` makes of the file of that name; `default` if there is none, or none that is as written.
+        """Return what `load` reads from the file of this name; `default` if the file is missing or damaged.
 
-        What `load` refuses is damaged as well: it was written by something else, or by another version.
+        A file that `load` cannot read also counts as damaged.
         """
         for path in self.paths.get(name, ()):
             try:
                 if path.name == self._named(name, path):
                     return load(path)
-            except FileNotFoundError:  # somebody has tidied up
+            except FileNotFoundError:  # deleted in the meantime
                 continue
-            except Exception:  # whatever an unpickler or a reader of arrays makes of what it was not made for
+            except Exception:  # unpickling a damaged file may raise anything
                 pass
             aside = path.with_name(_DAMAGED + path.name)
             path.replace(aside)
             self.paths[name] = [other for other in self.paths[name] if other != path]
-            notice(f"The file {path} is damaged. It was set aside as {aside.name}, and what was in it is made again.")
+            notice(f"The file {path} is damaged. It was renamed to {aside.name}, and its contents are computed again.")
         return default
 
     def write(self, name: str, save: Callable[[Path], Any]) -> None:
-        """Keep what `save` writes to a path under a name."""
+        """Store a file under a name; `save` writes it to a path."""
         with partial_file(self.folder, self.ending) as partial:
             save(partial)
             path = self.folder / self._named(name, partial)
@@ -83,7 +83,7 @@ class FileCache:
 
 
 # --------------------------------------------------------------------------------------------------- fits
-# Fits kept in a folder as they are made, so that work that was interrupted goes on where it stopped.
+# Fits stored in a folder as they finish, so that interrupted work continues where it stopped.
 
 _OTHERS_MAY_WRITE = 0o022
 _files: ContextVar[FileCache | None] = ContextVar("stablebag kept fits", default=None)
@@ -91,17 +91,18 @@ _files: ContextVar[FileCache | None] = ContextVar("stablebag kept fits", default
 
 @contextmanager
 def keep_fits(folder: str | Path) -> Iterator[None]:
-    """Keep every fit in a ``with`` block in a folder, and take it from there if it was made before.
+    """Store every fit inside a ``with`` block in a folder, and reuse fits that are already there.
 
-    What is kept is told by the learner and its parameters, the rows of its bag, its seed, the points at which it
-    predicts, and the versions of the packages; it is pickled, so a folder to which others may write is refused.
+    A fit is identified by the learner and its parameters, the rows of its bag, its seed, the points at which it
+    predicts, and the versions of the packages. Files are pickles, so a folder that others can write to raises
+    PermissionError.
     """
     folder = Path(folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.name == "posix" and folder.stat().st_mode & _OTHERS_MAY_WRITE:
         raise PermissionError(
-            f"Others may write to the folder {folder}, and models that are read from it can run code. Use a folder of "
-            f"your own, or take the right from others: chmod go-w {folder}."
+            f"Other users can write to the folder {folder}, and loading a model from it can run their code. Use "
+            f"another folder, or protect this one: chmod go-w {folder}."
         )
     token = _files.set(FileCache(folder, ".pickle"))
     try:
@@ -111,7 +112,7 @@ def keep_fits(folder: str | Path) -> Iterator[None]:
 
 
 class FitCache:
-    """The fits of one job that are kept, by their place in it.
+    """The stored fits of one job, by their place in it.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ class FitCache:
 
     @classmethod
     def of(cls, job: FitJob, doing: str, more: tuple[Any, ...]) -> "FitCache | None":
-        """Return what is kept of a job; None if nothing is to be kept, or if the job has no name."""
+        """Return the stored fits of a job; None if fits are not stored, or if the job cannot be identified."""
         files = _files.get()
         if files is None:
             return None
@@ -137,7 +138,7 @@ class FitCache:
         versions = (__version__, sklearn.__version__, np.__version__, platform.python_version())
         try:
             whole = joblib.hash((versions, inputs, fingerprint(job.X), job.y))
-        except (pickle.PicklingError, AttributeError, TypeError):  # a function without a name, for instance
+        except (pickle.PicklingError, AttributeError, TypeError):  # for example, a lambda
             return None
         names = []
         for rows, seed in zip(job.bags, job.seeds, strict=True):
@@ -145,20 +146,20 @@ class FitCache:
             names.append(hashlib.blake2b(of_bag, digest_size=16).hexdigest())
         kept = cls(files, names)
         if len(job) > 1 and (number := len(kept.places)):
-            notice(f"{number:,} of {len(job):,} fits are taken from {files.folder}.")
+            notice(f"{number:,} of {len(job):,} fits were loaded from {files.folder}.")
         return kept
 
     @property
     def places(self) -> set[int]:
-        """The places of the fits that are kept."""
+        """The places of the stored fits."""
         return {place for place, name in enumerate(self.names) if name in self.files}
 
     def read(self, place: int) -> Any:
-        """Return what was kept; None if it is damaged."""
+        """Return a stored fit; None if it is damaged."""
         return self.files.read(self.names[place], _load)
 
     def write(self, place: int, made: Any) -> None:
-        """Keep what was made, if it can be pickled."""
+        """Store a fit, if it can be pickled."""
         try:
             text = pickle.dumps(made, protocol=5)
         except (pickle.PicklingError, AttributeError, TypeError):

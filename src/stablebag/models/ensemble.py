@@ -1,4 +1,4 @@
-"""What the two estimators share: preparing a job, fitting it, predicting, and what follows from a fit."""
+"""The base of both estimators: check parameters and data, fit the bags, predict."""
 
 import copy
 import inspect
@@ -42,6 +42,7 @@ from stablebag.models.parallel import counted, unlogged
 from stablebag.models.ranges import PredictionRange
 from stablebag.models.rows import (
     RowSource,
+    are_several,
     fingerprint,
     in_memory,
     index_of,
@@ -52,6 +53,7 @@ from stablebag.models.rows import (
     unwrap_tables,
     validated_rows,
     wrap_tables,
+    y_width,
 )
 from stablebag.models.solving import (
     CONSTANT,
@@ -70,13 +72,13 @@ from stablebag.resampling.unequal import Partition, lacks_strata, refuse_strata,
 from stablebag.resampling.units import Units, as_row_ids
 
 # -------------------------------------------------------------------------------------------------------------- routing
-# What travels to the learner beside rows and points: to its `fit`, and to the method that is asked for predictions.
+# Metadata for the learner: what its `fit` and its predict methods are passed in addition to rows and points.
 
 _PREDICT_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 
 
 class Routing:
-    """How an ensemble passes metadata on to its learner, by scikit-learn's metadata routing if it is on."""
+    """Passes metadata on to the learner, through scikit-learn's metadata routing if it is enabled."""
 
     estimator: Any
     _estimator_type_wanted: str
@@ -86,14 +88,15 @@ class Routing:
     def _routed(
         self, learner: Any, n_samples: int, sample_weight: Any, fit_params: dict[str, Any], groups: Any = None
     ) -> dict[str, Any]:
-        """The parameters for the learner's fit, by metadata routing if it is on; it may ask for groups, too."""
+        """The parameters for the learner's fit. With metadata routing, the learner may also request groups."""
         if sample_weight is not None:
             sample_weight = as_reals(sample_weight, "sample_weight", f"{type(self).__name__}.fit")
             if sample_weight.ndim == 0:
                 sample_weight = np.full(n_samples, sample_weight)
             if sample_weight.ndim != 1:
                 raise ValueError(
-                    f"Sample weights must be 1D array or scalar. Got an array of {sample_weight.ndim} axes."
+                    "Sample weights must be 1D array or scalar, one weight per row. Got an array of shape "
+                    f"{sample_weight.shape}."
                 )
             check_consistent_length(sample_weight, np.empty(n_samples))
             assert_all_finite(sample_weight, input_name="sample_weight")
@@ -108,37 +111,38 @@ class Routing:
             return routed
         if sample_weight is not None and not _takes_weights(learner):
             raise ValueError(
-                f"The learner {type(learner).__name__} does not take sample_weight. Leave it out, pass it under the "
-                "name of a pipeline's step (step__sample_weight), or switch on scikit-learn's metadata routing."
+                f"{type(learner).__name__} does not accept sample_weight. Remove it, or in a pipeline, name the step "
+                "that gets it: fit(X, y, step__sample_weight=...)."
             )
         return fit_params
 
     def _routed_to_predict(self, caller: str, params: dict[str, Any]) -> dict[str, Any]:
-        """What a learner's method is passed beside the points, by metadata routing."""
+        """The parameters for the learner's method that predicts, by metadata routing."""
         if not params:
             return {}
         if not get_config()["enable_metadata_routing"]:
             raise TypeError(
-                f"{type(self).__name__}.{caller} got {', '.join(params)}, which would be for the learner. Switch on "
-                "scikit-learn's metadata routing, and let the learner request it; or leave it out."
+                f"{type(self).__name__}.{caller} got an unexpected argument, {', '.join(params)}. Remove it, or pass "
+                "it to the learner through scikit-learn's metadata routing: "
+                "sklearn.set_config(enable_metadata_routing=True)."
             )
         routed = process_routing(self, caller, **params)["estimator"]
         return dict(routed[self._learner_method(caller)])
 
     def _learner_method(self, caller: str) -> str:
-        """The method of the learner that a method of the ensemble calls."""
+        """The learner's method that a method of the ensemble calls."""
         if caller == "decision_function" or self._estimator_type_wanted != "classifier":
             return caller
         return "predict_proba" if self._learner_has("predict_proba") else "predict"
 
     def _learner_has(self, method: str) -> bool:
-        """Whether the learner has a method: as it was fitted to the first bag that reached it, or as it is."""
+        """Whether the learner has a method; a fitted ensemble looks at the first fitted model."""
         models = getattr(self, "estimators_", Models([], np.empty(0)))
         first = (models[place] for place, model in enumerate(models.stored) if not isinstance(model, CONSTANT))
         return hasattr(next(first, self._default_learner() if self.estimator is None else self.estimator), method)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return the metadata routing: all metadata go to the learner, to its `fit` or to what is asked of it."""
+        """Return the metadata routing: all metadata go to the learner's method of the same purpose."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
         for caller in _PREDICT_METHODS:
             if hasattr(type(self), caller):
@@ -147,17 +151,17 @@ class Routing:
 
 
 def _takes_weights(learner: Any) -> bool:
-    """Whether the learner's fit takes sample_weight or passes on keywords; a pipeline needs the name of a step."""
+    """Whether the learner's fit accepts sample_weight, or any keyword; in a pipeline, the step must be named."""
     passes_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(learner.fit).parameters.values())
     return has_fit_parameter(learner, "sample_weight") or (passes_on and not hasattr(learner, "steps"))
 
 
 # ------------------------------------------------------------------------------------------------------------- sequence
-# A fitted ensemble as a sequence of its bags' models, with the rows and the columns that each of them saw.
+# A fitted ensemble is a sequence of its bags' models, and knows the rows and columns of each.
 
 
 class ModelSequence:
-    """What gives an ensemble a length, places and members: the fitted models, in bag order."""
+    """Makes an ensemble a sequence of its fitted models, in bag order."""
 
     n_bags: Any
     estimators_: Models
@@ -166,16 +170,16 @@ class ModelSequence:
     n_features_in_: int
 
     def __len__(self) -> int:
-        """Return the number of fitted models: one for each bag."""
+        """Return the number of fitted models, one per bag."""
         check_is_fitted(self)
         return len(self.estimators_)
 
     def __bool__(self) -> bool:
-        """Return True: a model is there before it is fitted, too, when it has no length yet."""
+        """Return True, also before `fit`, when there is no length yet."""
         return True
 
     def __getitem__(self, place: Any) -> Any:
-        """Return the fitted model of a bag, or a list of those of some bags."""
+        """Return the fitted model of a bag; a slice returns a list."""
         check_is_fitted(self)
         return self.estimators_[place]
 
@@ -185,22 +189,22 @@ class ModelSequence:
 
     @property
     def n_estimators(self) -> int:
-        """The number of bags, as scikit-learn calls it: of the fit, or else as `n_bags` asks for."""
+        """The number of bags, under scikit-learn's name; before `fit`, the value of `n_bags`."""
         if hasattr(self, "estimators_"):
             return len(self.estimators_)
         if isinstance(self.n_bags, str):
-            raise AttributeError(f"n_bags={self.n_bags!r}: how many bags there are is known after fit.")
+            raise AttributeError(f"With n_bags={self.n_bags!r}, the number of bags is known only after fit.")
         return int(self.n_bags)
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:
-        """The positions of the rows of each bag, in the order and with the repeats in which its learner saw them."""
+        """The positions of the rows in each bag, in the order and with the repeats that its model was fitted to."""
         check_is_fitted(self)
         return list(self.units_.rows_of_bags(self.bags_))
 
     @property
     def estimators_features_(self) -> list[np.ndarray]:
-        """The columns that each bag's learner saw: all, or those that were drawn for it."""
+        """The columns that each bag's model was fitted to."""
         check_is_fitted(self)
         drawn = self.estimators_.subspaces
         if drawn is None:
@@ -209,15 +213,12 @@ class ModelSequence:
 
 
 # --------------------------------------------------------------------------------------------------------- frozen parts
-# Parameters of an estimator's frozen parts, such as ``scheme__bag_size``: set by putting another part in its place.
+# Parameters of the scheme and the prediction range, such as ``scheme__bag_size``. These objects are frozen, so setting
+# a parameter replaces the object.
 
 
 class FrozenParts(BaseEstimator):
-    """An estimator whose scheme and prediction range have parameters, too, though they cannot change.
-
-    scikit-learn sets the parameters of a part in the part itself. A scheme is frozen, because laws and models are made
-    of it, so here it is replaced by one that differs in these parameters.
-    """
+    """An estimator with nested parameters of its frozen scheme and prediction range, as grid searches expect them."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters of this estimator.
@@ -225,7 +226,7 @@ class FrozenParts(BaseEstimator):
         Parameters
         ----------
         deep : bool, default=True
-            Whether to return those of its parts as well: of the learner, the scheme and the prediction range.
+            Whether to include the parameters of the learner, the scheme and the prediction range.
 
         Returns
         -------
@@ -237,12 +238,12 @@ class FrozenParts(BaseEstimator):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of this estimator and of its parts, such as ``scheme__bag_size=0.3``.
+        """Set parameters of this estimator, or nested ones, for example ``scheme__bag_size=0.3``.
 
         Parameters
         ----------
         **params : dict
-            The parameters by name.
+            The parameters, by name.
 
         Returns
         -------
@@ -259,14 +260,14 @@ class FrozenParts(BaseEstimator):
             known = [] if before is None else _fields(before)
             for field in changes:
                 if field not in known:
-                    held = getattr(self, name, None)
-                    expected = f"one of those of {held!r}, {known}" if known else f"left out: {held!r} has none"
-                    raise refuse_value(f"{name}__{field}", type(self).__name__, expected, changes[field])
+                    held = f"{type(self).__name__} has {name}={getattr(self, name, None)!r}"
+                    what = f"with the parameters {', '.join(known)}" if known else "which has no parameters"
+                    raise ValueError(f"There is no parameter {name}__{field}. This {held}, {what}.")
             super().set_params(**{name: replace(before, **changes)})  # type: ignore[type-var]
         return self
 
     def _frozen_parts(self) -> dict[str, Any]:
-        """The parts that can be replaced by others of their kind; the name of a scheme stands for that scheme."""
+        """The parts whose parameters can be set; the name of a scheme stands for that scheme."""
         parts = {name: getattr(self, name, None) for name in ("scheme", "prediction_range")}
         if isinstance(parts["scheme"], str) and parts["scheme"] in SCHEMES:
             parts["scheme"] = SCHEMES[parts["scheme"]]()  # type: ignore[call-arg]
@@ -279,35 +280,35 @@ def _fields(part: Any) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------------------- versions
-# Models in files carry the version that made them, and one from another version says so when it is loaded.
+# A saved model contains the version of stablebag that made it. Loading it with another version warns.
 
 _NAME = "_stablebag_version"
 
 
 class OtherVersionWarning(InconsistentVersionWarning):
-    """A model was made by another version of stablebag; whoever listens to scikit-learn's warning hears this one, too.
+    """Warning that a saved model was made by another version of stablebag; a kind of `InconsistentVersionWarning`.
 
     Parameters
     ----------
     name : str
         The class of the model.
     made_by : str or None
-        The version that made it; None if that was before models carried one.
+        The version that made it; None for the first versions, which did not record it.
     """
 
     def __init__(self, *, name: str, made_by: str | None) -> None:
         self.name, self.made_by = name, made_by
 
     def __str__(self) -> str:
-        before = f"stablebag {self.made_by}" if self.made_by else "an early stablebag that did not say its version"
+        before = f"stablebag {self.made_by}" if self.made_by else "an early stablebag that did not record its version"
         return (
-            f"This {self.name} was made by {before}, and this is {__version__}. Its predictions may differ, and what "
-            "is new may fail. Fit it again, or load it with the version that made it."
+            f"This {self.name} was saved by {before}, and you are using stablebag {__version__}. Its predictions may "
+            "differ, and new functions may fail. Refit the model, or load it with the version that saved it."
         )
 
 
 def stamped(state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a model with this version in it.
+    """Return the state of a model with the current version added.
 
     >>> list(stamped({}))
     ['_stablebag_version']
@@ -316,7 +317,7 @@ def stamped(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def unstamped(state: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the state without the version, with a warning if it is another one."""
+    """Return the state without the version; warn if it differs from the current one."""
     made_by = state.get(_NAME)
     if made_by != __version__:
         warnings.warn(OtherVersionWarning(name=name, made_by=made_by), stacklevel=4)
@@ -324,11 +325,11 @@ def unstamped(state: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 # --------------------------------------------------------------------------------------------------------------- strata
-# Strata of a fit: the law of the bags, where it depends on which stratum each row is in.
+# The law of the bags if it depends on the stratum of each row.
 
 
 def law_of_rows(scheme: Any, y: np.ndarray, strata: Any, units: Units, owner: str, *, by_class: bool) -> ResolvedScheme:
-    """Return the law of a scheme for these rows; strata that it lacks are those given, or the classes.
+    """Return the law of a scheme for these rows. A scheme without strata gets those given to fit, or the classes.
 
     Parameters
     ----------
@@ -337,13 +338,13 @@ def law_of_rows(scheme: Any, y: np.ndarray, strata: Any, units: Units, owner: st
     y : ndarray of shape (n_samples,)
         The targets.
     strata : array-like of shape (n_samples,) or None
-        What was given to `fit`.
+        The argument of `fit`.
     units : Units
-        What bags are drawn of. If it is units of several rows, the strata are of units.
+        The groups that bags are drawn from. The strata are then sets of groups.
     owner : str
-        Whose fit it is, for error messages.
+        The name of the estimator, for error messages.
     by_class : bool
-        Whether the targets are classes, which are the strata if none are given.
+        Whether the targets are classes, which are the default strata.
 
     Returns
     -------
@@ -353,8 +354,10 @@ def law_of_rows(scheme: Any, y: np.ndarray, strata: Any, units: Units, owner: st
     if strata is not None and not lacks_them:
         refuse_strata(scheme.scheme if isinstance(scheme, ResolvedScheme) else scheme, strata, f"{owner}.fit")
     if lacks_them and strata is None and not by_class:
-        reason = "a regressor has no classes to take their place. Give a label for each row: fit(X, y, strata=...)."
-        raise refuse_value("strata", f"{owner}.fit", "given for stratified bags", None, reason)
+        raise ValueError(
+            f"{owner} needs the stratum of each row to draw stratified bags, because regression has no classes. Use "
+            "fit(X, y, strata=...)."
+        )
     labels = y if strata is None else Partition.of(strata, len(y), "strata", f"{owner}.fit").values
     scheme = with_labels(scheme, labels, units)
     try:
@@ -362,12 +365,12 @@ def law_of_rows(scheme: Any, y: np.ndarray, strata: Any, units: Units, owner: st
     except ValueError as error:
         if units.noun == ROWS:
             raise
-        drawn_over = units.noun.count(len(units))
-        raise ValueError(f"Bags are drawn over {drawn_over}, which count as rows here. {error}") from error
+        drawn_from = units.noun.count(len(units))
+        raise ValueError(f"Bags are drawn from {drawn_from}, so n_samples is their number. {error}") from error
 
 
 def with_strata(estimator: Any, y: np.ndarray, units: Units) -> Any:
-    """Return an estimator that is to be fitted without some rows, with the strata that it has of all of them."""
+    """Return an estimator that keeps its strata when it is fitted to fewer rows."""
     scheme = getattr(estimator, "scheme", None)
     if not lacks_strata(scheme):  # also of what is not bagged
         return estimator
@@ -375,61 +378,67 @@ def with_strata(estimator: Any, y: np.ndarray, units: Units) -> Any:
     if average is not None and np.array_equal(average.y, y):  # a fitted model knows its strata
         return clone(estimator).set_params(scheme=estimator.scheme_.scheme)
     if not is_classifier(estimator):
-        reason = "give them to the scheme: StratifiedSubbagging(bag_size, strata=...)."
-        raise refuse_value("strata", type(estimator).__name__, "known before it is fitted again", None, reason)
+        raise ValueError(
+            f"{type(estimator).__name__} must know the stratum of each row before it is refitted. Pass them to the "
+            "scheme: StratifiedSubbagging(bag_size, strata=...)."
+        )
     return clone(estimator).set_params(scheme=with_labels(scheme, y, units))
 
 
 def refuse_unequal(scheme: Any, owner: str, instead: str) -> None:
-    """Refuse a scheme that does not treat all rows alike, and say what to use instead."""
+    """Refuse a scheme that does not treat all rows alike; `instead` says what to use."""
     scheme = scheme.scheme if isinstance(scheme, ResolvedScheme) else scheme
     if isinstance(scheme, ResamplingScheme) and not scheme.is_symmetric:
-        reason = f"the law of bags without a row depends on which row it is. {instead}"
+        reason = f"without a row, how bags are drawn depends on which row it was. {instead}"
         raise refuse_value("scheme", owner, "one that treats all rows alike", scheme, reason)
 
 
 def law_with_more(
     law: ResolvedScheme, units: Units, y_before: np.ndarray, y: np.ndarray, strata: Any
 ) -> ResolvedScheme | None:
-    """Return the law with more rows, and as many of each stratum in a bag; None if it is not stratified."""
+    """Return the law with more rows and as many of each stratum in a bag; None if it is not stratified."""
     before = law.strata
     if before is None:
         if strata is not None:
             refuse_strata(law.scheme, strata, "learn")
         return None
     if not units.are_rows:
-        return None  # and then it is refused
+        return None  # `_with` raises an error then
     if strata is None:
         if not all(a == b for a, b in zip(before.tolist(), np.asarray(y_before).tolist(), strict=True)):
-            reason = "the rows before had strata other than their targets."
+            reason = "the strata of the earlier rows are not their targets. Pass strata=..."
             raise refuse_value("strata", "learn", "a label for each of the new rows", None, reason)
         strata = y
     elif len(strata) != len(y):
-        raise refuse_value("strata", "learn", f"{len(y):,} labels, one for each of the new rows", len(strata))
+        raise ValueError(f"strata must have one label for each of the {len(y):,} new rows, got {len(strata):,}.")
     longer: ResamplingScheme = law.scheme.with_more(law.n_samples, strata)  # type: ignore[attr-defined]
     return longer.resolve(law.n_samples + len(y))
 
 
 # ------------------------------------------------------------------------------------------------------------- ensemble
-# What bagged regressors and classifiers share: drawing bags, fitting and keeping one model per bag, averaging.
+# What both estimators share: drawing bags, fitting and storing one model per bag, averaging.
 
 try:  # scikit-learn 1.9 and later
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in where scikit-learn has no callbacks yet."""
+        """Stands in for scikit-learn's mixin in versions without callbacks."""
 
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """Leave the method as it is."""
+        """Return the method unchanged."""
         return method
 
 
-_MOST_BAGS = 100_000  # the most that "all" lists; beyond that, drawing some is the better idea
+_MOST_BAGS = 100_000  # that n_bags="all" lists
+WARM_START = (
+    "With warm_start=True, fit only adds bags, but {} changed since the first fit. Fit a clone, or set "
+    "warm_start=False."
+)
 
 
 class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSequence, FrozenParts):
-    """What bagged regressors and classifiers share; use `BaggedRegressor` or `BaggedClassifier`."""
+    """The base class of `BaggedRegressor` and `BaggedClassifier`."""
 
     estimator: Any
     scheme: Scheme
@@ -451,7 +460,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
     _X: Any
     _estimator_type_wanted: str
 
-    # Weights are for the learner, which says itself whether it wants them; names and units are for the ensemble.
+    # Weights go to the learner, if it requests them; row IDs and groups are for the ensemble.
     __metadata_request__fit = {"sample_weight": UNUSED, "groups": True}  # noqa: RUF012
 
     @with_callbacks
@@ -471,26 +480,24 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_samples, n_features), or RowSource
-            The training rows. A data frame reaches the learner as a data frame; NaN is allowed if the learner takes it.
-            A source has rows that are not in memory, which are read for a few bags at a time.
+            The training rows. The learner gets a data frame as a data frame, and NaN if it accepts them. A `RowSource`,
+            for example a `ParquetTable`, has rows that are not in memory; they are read a few bags at a time.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            The targets of the training rows, for a regressor one or several each; None with a source, which has them.
+            The targets. Several columns are for regressors only. None with a `RowSource`, which has its own targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Passed to the learner: each bag gets the weights of its rows. The bags are drawn without regard to them.
+            Passed to the learner: each bag gets the weights of its rows. They do not affect how bags are drawn.
         row_ids : None, "index", or sequence of int or labels, default=None
-            What the rows are called: whole numbers, or labels such as texts, one for each row and all different.
-            "index" takes the index of a data frame; None is 0, ..., n_samples - 1. Which bags a row is in depends on
-            its name and on `random_state`, not on where it is in the table: with a row less, the bags without it are
-            the same.
+            A unique ID for each row: integers or labels. "index" uses the index of a data frame; None uses the
+            positions 0, 1, ... The bags of a row depend on its ID and on `random_state`, not on its position: if
+            another row is removed, this row's bags stay the same.
         groups : sequence of int or labels, of length n_samples, default=None
-            The unit that each row belongs to, such as the patient of a visit. Bags are then drawn over units: `scheme`
-            counts units, a learner gets all rows of the units in its bag, and everything that is measured or proved is
-            about leaving out a unit. None leaves out rows.
+            The group that each row belongs to, for example a patient with several visits. Bags are then drawn from the
+            groups: `scheme` counts groups, a bag has all rows of its groups, and measurements and guarantees are about
+            leaving out a group. None leaves out rows.
         strata : array-like of shape (n_samples,) or None, default=None
-            For `StratifiedSubbagging` without strata of its own: the label of each row's stratum. None is the class of
-            each row in a classifier.
+            The stratum of each row, for a `StratifiedSubbagging` without strata. None uses the classes of a classifier.
         **fit_params : dict
-            Passed to the learner's `fit`; arrays with one entry per training row are sliced by bag.
+            Passed to the learner's `fit`; each bag gets its part of arrays with one entry per training row.
 
         Returns
         -------
@@ -498,7 +505,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         """
         sampling = {"row_ids": row_ids, "groups": groups, "strata": strata}
         job = self._prepare(X, y, sample_weight=sample_weight, **sampling, **fit_params)
-        before = getattr(self, "estimators_", None)  # of a warm start; a fresh fit has forgotten them
+        before = getattr(self, "estimators_", None)  # only in a warm start
         models = [] if before is None else list(before.stored)
         new = job.part(len(models), len(job))
         choice, structure = SolverChoice(), None
@@ -518,10 +525,10 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
     def _state_of_part(
         self, job: FitJob, models: list[Any], choice: SolverChoice, structure: Structure | None
     ) -> dict[str, Any] | None:
-        """What makes a copy of this model one of the bags that are fitted so far; None where bags have weights."""
+        """The attributes of a model of the bags fitted so far, for callbacks; None if bags have different weights."""
         if self.derandomized_:
             return None
-        if structure is None and hasattr(self, "estimators_"):  # of a warm start, whose models may be arrays
+        if structure is None and hasattr(self, "estimators_"):  # a warm start, whose models may be arrays
             structure = self.estimators_.structure
         count = len(models)
         weights = read_only(np.full(count, 1 / count))
@@ -532,9 +539,9 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
 
     def _set_fitted(self, job: FitJob, models: list[Any], choice: SolverChoice, structure: Structure | None,
               before: Self | None = None) -> Self:  # fmt: skip
-        """Keep what was fitted, some of it perhaps by a model before: this one, if it goes on."""
+        """Store the fitted models. Some may come from an earlier model, which in a warm start is this one."""
         goes_on = before is self
-        # If a bag or none was added there is no solver; the others may still be arrays.
+        # If at most one bag was added, no solver was used; the earlier models may still be arrays.
         if before is not None and structure is None and any(map(before.estimators_.is_array, models)):
             structure, choice = before.estimators_.structure, before.solver_
         self.estimators_, self._average = Models(models, job.seeds, structure, job.subspaces), job.average
@@ -547,7 +554,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         if goes_on:
             return self
         if self.keep_rows:
-            self._X = own_copy(job.X)  # a copy that later changes do not reach
+            self._X = own_copy(job.X)
             self._fit_params = copy.deepcopy(dict(job.fit_params or {}))
         else:
             self._table = fingerprint(job.X)
@@ -563,15 +570,16 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         strata: Any = None,
         **fit_params: Any,
     ) -> FitJob:
-        """Check the data, draw all bags, with those of an earlier fit in a warm start, and the learners' seeds.
+        """Check parameters and data and draw all bags; in a warm start, the earlier bags come first.
 
-        What it learns from the data is kept on the model, which stays unfitted.
+        The model is not fitted yet, but stores what it learned from the data.
         """
         self._check_parameters()
         learner = self._learner()
         X, y = (in_memory(table, name, type(self).__name__) for table, name in ((X, "X"), (y, "y")))
+        _refuse_swapped(X, y, type(self).__name__)
         resumes = self._resumes()
-        # A fitted model stays as it is if they are refused; what is no table is refused below.
+        # Wrong groups or row IDs raise here, before a fitted model is cleared. X that is not a table raises below.
         is_table = hasattr(X, "shape") or hasattr(X, "__len__")
         if isinstance(X, RowSource):
             y, row_ids, groups = X.all_of_fit(y, row_ids, groups, type(self).__name__)
@@ -593,7 +601,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
 
     def _prepared(self, X: Any, y: np.ndarray, units: Units, params: dict[str, Any], seeds: Seeds | None,
                   strata: Any = None) -> FitJob:  # fmt: skip
-        """The job of a fit that begins anew, from its own seeds or from given ones; data and names are checked."""
+        """The job of a fit from scratch, with new seeds or given ones."""
         if seeds is not None:
             X, y = self._validated(X, y, reset=True)
         law = self._law(y, strata, units)
@@ -611,10 +619,10 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         units = self.units_
         last = classes, units, getattr(self, "output_names_", None)
         average = BagAverage(law, bags, read_only(weights), not self.derandomized_, y, rule, *last)
-        if self.oob_score:  # better now than after all fits
+        if self.oob_score:  # raise now, not after all fits
             average.refuse_units_in_every_bag()
         seeds = self._seeds.learner_seeds(0, len(bags))
-        if self.derandomized_:  # one seed for all bags, which makes the learner one fixed function
+        if self.derandomized_:  # one seed makes the learner one fixed function
             seeds = np.repeat(seeds[:1], len(bags))
             if subspaces is not None:
                 subspaces.warn_of_one(stacklevel=6)
@@ -623,7 +631,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         return replace(job, subspaces=subspaces)
 
     def bag_predictions(self, X: Any) -> np.ndarray:
-        """Return what is averaged: the prediction of each bag's model, clipped to the range if there is one.
+        """Return the prediction of each bag, clipped to the range if there is one. `predict` returns their average.
 
         Parameters
         ----------
@@ -638,10 +646,10 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         return self._average.outputs(raw)
 
     def predict_once(self, X: Any) -> BagPredictions:
-        """Predict with every bag's model at some points, and keep the predictions.
+        """Predict with every bag's model and keep the predictions for several functions.
 
-        `leave_one_out`, `certify` and `predict_interval` accept the result in place of the points,
-        so that the models predict only once even if several of these are used.
+        `leave_one_out`, `certify` and `predict_interval` accept the result in place of X. The models then predict only
+        once.
 
         Parameters
         ----------
@@ -651,18 +659,18 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         Returns
         -------
         BagPredictions
-            It takes 8 bytes per bag, point and class or output.
+            The predictions. They need 8 bytes per bag, point and class or output.
         """
         points = fitted(self).checked_points(X)
         output = getattr(self, "output_", None)
         return BagPredictions(self._raw(points), self.bags_, fingerprint(points), index_of(points), output)
 
     def _raw(self, points: Any, request: PredictRequest = PREDICT) -> np.ndarray:
-        """The predictions of all bags at some points."""
+        """The predictions of all bags, not yet clipped."""
         return np.concatenate(list(self._predict_blocks(points, request)))
 
     def _predict_blocks(self, points: Any, request: PredictRequest = PREDICT) -> Iterator[np.ndarray]:
-        """Ask all bags for their predictions at some points, in blocks."""
+        """The same in blocks of bags."""
         return predict_bags(self.estimators_, points, self._average.classes, self.n_jobs, request=request)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -679,14 +687,14 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
     # ------------------------------------------------------------------------------------------ what the two differ in
 
     def _default_learner(self) -> Any:
-        raise TypeError("A bagged ensemble is a BaggedRegressor or a BaggedClassifier.")
+        raise TypeError("BaggedEnsemble is an abstract class. Use BaggedRegressor or BaggedClassifier.")
 
     def _learn_targets(self, y: np.ndarray) -> tuple[Any, np.ndarray | None]:
-        """Keep what is needed from the targets; return the rule for the range and the classes, if there are any."""
+        """Store what is needed of the targets; return the prediction range and the classes, or None."""
         return None, None
 
     def _read_targets(self, y: Any) -> np.ndarray:
-        return one_column(y, type(self).__name__, "use one column of it, and a model for each.")
+        return one_column(y, type(self).__name__, "fit one model per column.")
 
     def _check_targets(self, y: np.ndarray) -> np.ndarray:
         return y
@@ -694,24 +702,27 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
     # --------------------------------------------------------------------------------------------------------- the fit
 
     def _predicted(self, X: Any, caller: str, params: dict[str, Any], *, decisions: bool = False) -> np.ndarray:
-        """The average over bags at some points, added up bag by bag so that only the sum is held."""
+        """The average over bags, summed bag by bag so that only the sum is in memory."""
         check_is_fitted(self)
         request = PredictRequest(decisions, self._routed_to_predict(caller, params))
         if isinstance(X, RowSource):
             if request.params:
-                raise ValueError(f"{caller} passes nothing along for points that are not in memory. Read them first.")
+                raise ValueError(
+                    f"{caller} cannot pass {', '.join(request.params)} to the learner for rows that are not in memory. "
+                    "Read them into memory first."
+                )
             blocks = fitted(self).raw_blocks(X, request)
             return np.concatenate([self._average.prediction([raw], clip=not decisions) for _, raw in blocks])
         points = fitted(self).checked_points(X)
         return self._average.prediction(self._predict_blocks(points, request), clip=not decisions)
 
     def _check_parameters(self) -> None:
-        name, reason = type(self).__name__, 'use a whole number, or "all" for derandomized bagging.'
+        name, reason = type(self).__name__, 'use a whole number such as 500, or "all" for every possible bag.'
         if isinstance(self.n_bags, str):
             if self.n_bags != "all":
                 raise refuse_value("n_bags", name, 'an integer >= 1 or "all"', self.n_bags, reason)
         elif isinstance(self.n_bags, RandomBags):
-            check_integer(int(self.n_bags), "n_bags", name, minimum=1, reason="draw another number.")
+            check_integer(int(self.n_bags), "n_bags", name, minimum=1, reason="draw it again with another seed.")
         else:
             check_integer(self.n_bags, "n_bags", name, minimum=1, reason=reason)
         as_scheme(self.scheme, name)
@@ -724,65 +735,58 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
 
     def _learner(self) -> Any:
         learner = self._default_learner() if self.estimator is None else self.estimator
-        refuse_endless(learner, type(self).__name__)
+        owner, wanted = type(self).__name__, self._estimator_type_wanted
+        refuse_endless(learner, owner)
         usable = hasattr(learner, "fit") and hasattr(learner, "get_params") and not isinstance(learner, type)
         if not usable or not may_predict(learner):
-            expected = "an unfitted scikit-learn estimator, or FunctionRegressor or FunctionClassifier of a function"
-            raise refuse_type("estimator", type(self).__name__, expected, learner)
-        tags, own = get_tags(learner) if hasattr(learner, "__sklearn_tags__") else None, self._estimator_type_wanted
-        if tags is not None and tags.estimator_type not in (own, None):
-            reason = f"it is a {tags.estimator_type}. Use the other of BaggedRegressor and BaggedClassifier."
-            raise refuse_type("estimator", type(self).__name__, f"a {own}", learner, reason)
+            raise refuse_type("estimator", owner, f"a {wanted}", learner, _instead_of(learner, wanted))
+        kind = get_tags(learner).estimator_type if hasattr(learner, "__sklearn_tags__") else None
+        if kind not in (wanted, None):
+            what = f"it is {'an' if kind[0] in 'aeiou' else 'a'} {kind.replace('_', ' ')}"
+            use = f"Use Bagged{kind.capitalize()}, or pass" if kind in ("classifier", "regressor") else "Pass"
+            raise refuse_type("estimator", owner, f"a {wanted}", learner, f"{what}. {use} a {wanted}.")
         return learner
 
     def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
         X = validated_rows(self, X, reset=reset, ensure_min_samples=2)
         if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None. Use fit(X, y).")
         y = self._read_targets(y)
         if not isinstance(X, RowSource):
             y = np.array(y)  # a copy, because it is kept and the caller's may change
         if y.dtype.kind == "O" and any(map(is_missing, y.ravel())):
-            raise ValueError("Input y contains NaN or missing values. Remove those rows.")
+            raise ValueError("Input y contains NaN or missing values. Remove the rows without a target.")
         y = read_only(self._check_targets(y))
         check_consistent_length(X, y)
         return X, y
 
     def _resumes(self) -> bool:
-        """Return whether a warm start continues with the bags that are already fitted."""
+        """Return whether a warm start keeps the fitted bags."""
         return self.warm_start and hasattr(self, "bags_") and self.n_bags != "all" and not self.derandomized_
 
     def _check_resumed(self, law: ResolvedScheme, X: Any, y: np.ndarray, units: Units, params: dict[str, Any]) -> None:
-        """Refuse a warm start whose result would not equal that of a cold one."""
+        """Refuse a warm start that would give another model than a fit from scratch."""
         fitted = len(self.bags_)
         if int(self.n_bags) < fitted:
-            reason = f"with warm_start=True there are already {fitted} bags. Raise n_bags or fit a clone."
+            reason = f"with warm_start=True, the {fitted} fitted bags are kept. Use more bags, or fit a clone."
             raise refuse_value("n_bags", type(self).__name__, f"at least {fitted}", self.n_bags, reason)
         same = same_table(X, self._X) if hasattr(self, "_X") else fingerprint(X) == self._table
         before = getattr(self, "units_", None)
         if units != before:
             what = "row_ids" if units.are_rows and (before is None or before.are_rows) else "groups"
-            raise ValueError(
-                f"warm_start=True adds bags of the same rows, but {what} changed since the first fit. Fit a clone, or "
-                "set warm_start=False."
-            )
+            raise ValueError(WARM_START.format(what))
         if law != self.scheme_ or not np.array_equal(y, self._average.y) or not same:
-            raise ValueError(
-                "warm_start=True adds bags of the same data and scheme, but the data or scheme changed since the first "
-                "fit. Fit a clone, or set warm_start=False."
-            )
-        now = self._fit_settings(params)
-        changed = sorted(name for name in now | self._settings if now.get(name) != self._settings.get(name))
-        if changed:
-            raise ValueError(
-                f"warm_start=True adds bags to the same ensemble, but {', '.join(changed)} changed since the first "
-                "fit. Fit a clone, or set warm_start=False."
-            )
+            raise ValueError(WARM_START.format("the data or the scheme"))
+        if changed := changed_settings(self._fit_settings(params), self._settings):
+            raise ValueError(WARM_START.format(", ".join(changed)))
         if int(self.n_bags) == fitted:
-            warnings.warn("Warm-start fitting without raising n_bags does not fit new bags.", stacklevel=5)
+            warnings.warn(
+                f"No new bags were fitted, because n_bags is still {fitted}. Set a larger n_bags before a warm start.",
+                stacklevel=5,
+            )
 
     def _fit_settings(self, fit_params: dict[str, Any]) -> dict[str, Any]:
-        """Fingerprints of what all bags share besides the rows and targets, which are kept."""
+        """Fingerprints of all settings that change the fitted bags, except for the rows and targets."""
         free = {"n_bags", "n_jobs", "warm_start", "scheme", "oob_score"}
         parts = "scheme__", "prediction_range__"  # the parts themselves are compared
         params = {name: value for name, value in self.get_params(deep=True).items() if not name.startswith(parts)}
@@ -790,11 +794,11 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         shared |= {f"the fit parameter {name}": value for name, value in fit_params.items()}
         prints = {name: _fingerprint(value) for name, value in shared.items()}
         if isinstance(self.random_state, np.random.Generator | np.random.RandomState):
-            prints["random_state"] = self.random_state  # itself: its state changes whenever something is drawn
+            prints["random_state"] = self.random_state  # the object itself, because its state changes with every draw
         return prints
 
     def _forget(self) -> None:
-        """Remove everything of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
+        """Remove the results of an earlier fit, so that a fit that fails does not leave a mixture."""
         public = ("bags_", "estimators_", "scheme_", "solver_", "units_", "estimator_", *OUT_OF_BAG)
         for name in (*public, "_average", "_X", "_memory", "_fit_params", "_table"):
             self.__dict__.pop(name, None)
@@ -806,13 +810,17 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
             return bags.called(self.units_.noun), np.full(len(bags), 1 / len(bags))
         parameters = {"order_matters": getattr(learner, "order_matters", False), **learner.get_params(deep=True)}
         ordered = any(value is True for name, value in parameters.items() if name.split("__")[-1] == "order_matters")
-        # There are at least as many bags as rows; for very many rows, even counting the bags would take long.
+        # There are at least as many bags as rows; counting them takes long if there are very many rows.
         size: int | float = law.n_samples
         if size <= _MOST_BAGS:
             size = law.count_support(ordered=ordered, limit=_MOST_BAGS)
         if size > _MOST_BAGS:
-            reason = f"{law} has {_many(size)} bags, but at most {_MOST_BAGS:,} are listed. Draw some: n_bags=10000."
-            raise refuse_value("n_bags", type(self).__name__, "an integer for this scheme", "all", reason)
+            exact = size == math.inf or (law.n_samples <= _MOST_BAGS and not ordered)
+            least = "" if exact else "at least "
+            raise ValueError(
+                f'n_bags="all" fits at most {_MOST_BAGS:,} bags, but there are {least}{_many(size)} ({law}). Draw some '
+                "of them instead, for example n_bags=10000."
+            )
         sequences, probabilities = zip(*law.support(ordered=ordered), strict=True)
         bags = Bags(sequences, law.n_samples).called(self.units_.noun)
         return bags, np.array(probabilities, dtype=float)
@@ -831,7 +839,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         return tags
 
     def _learner_tags(self) -> Any:
-        """The learner's tags; None if it does not inherit from scikit-learn and has none."""
+        """The learner's tags; None if it is not a scikit-learn estimator."""
         learner = self._default_learner() if self.estimator is None else self.estimator
         return get_tags(learner) if hasattr(learner, "__sklearn_tags__") else None
 
@@ -840,14 +848,14 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
 
 
 class CallbackTasks:
-    """The tasks of a fit for scikit-learn's callbacks, if this version has them: every bag is one.
+    """The tasks of a fit for scikit-learn's callbacks, one per bag; does nothing in versions without callbacks.
 
     Parameters
     ----------
     model : BaggedEnsemble
         The model.
     job : FitJob
-        The bags that are to be fitted.
+        The bags to fit.
     sample_weight : array-like or None
         The weights that were passed to fit.
     """
@@ -871,70 +879,104 @@ class CallbackTasks:
                     pass
 
     def end_bag(self, fitted: Callable[[], dict[str, Any] | None]) -> None:
-        """Tell of the next bag; `fitted` is what makes a copy of the model one of the bags so far."""
+        """Report the next bag; `fitted` returns the attributes of a model of the bags so far."""
         if self.root is None:
             return
         task = next(self.tasks)
         task.call_on_fit_task_begin(**self.callback_arguments)
         if task.call_on_fit_task_end(**self.callback_arguments, reconstruction_attributes=fitted):
             raise ValueError(
-                "A callback asked to stop before all bags were fitted. A certificate is about a number of bags "
-                "fixed in advance, so fitting cannot stop early. Remove the callback, or lower n_bags."
+                "A callback tried to stop the fit early. Certificates need a number of bags that was fixed in advance. "
+                "Remove the callback, or use a smaller n_bags."
             )
 
     def end_fit(self) -> None:
-        """Tell of the whole fit, of which the model is now the result."""
+        """Report the end of the fit."""
         if self.root is not None:
             self.root.call_on_fit_task_end(**self.callback_arguments, reconstruction_attributes={})
 
 
+def _instead_of(learner: Any, wanted: str) -> str:
+    """What to pass instead of something that is not a learner."""
+    kind = wanted.capitalize()
+    if isinstance(learner, type):
+        return f"it is a class. Pass an instance, {learner.__name__}()."
+    if not hasattr(learner, "fit"):
+        way = f"Wrap a function in Function{kind}" if callable(learner) else f"Pass an object like DecisionTree{kind}()"
+        return f"it has no fit method. {way}."
+    if hasattr(learner, "get_params"):
+        return f"it cannot predict. Pass a {wanted}, or a pipeline that ends in one."
+    return "it has no get_params method. Derive its class from sklearn.base.BaseEstimator."
+
+
+def _refuse_swapped(X: Any, y: Any, owner: str) -> None:
+    """Refuse one column as X with several as y."""
+    listed = isinstance(X, list) and X and not isinstance(X[0], list | tuple | np.ndarray)
+    if (listed or len(getattr(X, "shape", ())) == 1) and are_several(y):
+        raise ValueError(
+            f"{owner}.fit got one column as X and {y_width(y)} columns as y. They may be swapped: use fit(X, y)."
+        )
+
+
 def prepare_fit(model: BaggedEnsemble, X: Any, y: Any = None, **fit_params: Any) -> FitJob:
-    """Check the data and draw the bags as the model's `fit` does, and fit nothing; the model stays unfitted."""
+    """Check the data and draw the bags as `fit` does, but fit nothing."""
     return model._prepare(X, y, **fit_params)
 
 
 def units_of(X: Any, n_samples: int, row_ids: Any, groups: Any, owner: str) -> Units:
-    """Return what bags are drawn of: the units that groups name, or rows, called as they are in the table."""
+    """Return the groups that bags are drawn from, or the rows with their IDs."""
     if groups is None:
         ids = as_row_ids(row_ids, X, n_samples, owner)
         labels = X.labels() if isinstance(X, RowSource) else index_of(X)
         return Units(ids, labels=labels if row_ids is None else None)
     if row_ids is not None:
-        reason = "with groups, units have names and rows have none. Leave row_ids out."
-        raise refuse_value("row_ids", owner, "None beside groups", row_ids, reason)
+        raise ValueError(f"{owner} got both groups and row_ids. With groups, rows have no IDs. Remove row_ids.")
     _refuse_another_order(X, groups, owner)
     return Units.of_groups(groups, n_samples, owner)
 
 
 def _refuse_another_order(X: Any, groups: Any, owner: str) -> None:
-    """Refuse groups whose index has the labels of the table's index in another order: they go by position."""
+    """Refuse groups whose index has the labels of X in another order, because they are used by position."""
     index, theirs = index_of(X), index_of(groups)
     if index is None or theirs is None or len(index) != len(theirs) or index.equals(theirs):
         return
     if index.is_unique and theirs.is_unique and theirs.isin(index).all():
-        reason = "groups are taken by position. Use groups.loc[X.index]."
+        reason = "groups are matched to rows by position, not by index. Use groups.loc[X.index]."
         raise refuse_value("groups", owner, "in the order of the rows of X", theirs[:3].tolist(), reason)
 
 
 def bagged_in(estimator: Any) -> dict[str, BaggedEnsemble]:
-    """Return the bagged ensembles in an estimator, by the prefix of their parameters."""
+    """Return the bagged ensembles inside an estimator, by the prefix of their parameters."""
     inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
     return {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
 
 
+def changed_settings(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
+    """Return the names of the settings that changed: the innermost ones, or a part that was replaced as a whole."""
+    replaced = {name.rpartition("__")[0] for name in now.keys() ^ before.keys()} - {""}
+    changed = {name for name in now.keys() & before.keys() if now[name] != before[name]}
+    changed |= {name for name in now.keys() ^ before.keys() if "__" not in name} | replaced
+    found = []
+    for name in sorted(changed):
+        inside = any(other.startswith(f"{name}__") for other in changed) and name not in replaced
+        if not inside and not any(name.startswith(f"{part}__") for part in replaced):
+            found.append(name)
+    return [name for name in found if not name.endswith("__steps")] or found
+
+
 def _fingerprint(value: Any) -> Any:
-    """Something equal for equal values that does not change when they do; for what cannot be hashed, itself."""
-    if isinstance(value, types.FunctionType):  # another one of the same name may do something else
+    """A snapshot of a value that is equal for equal values; what cannot be hashed is returned as it is."""
+    if isinstance(value, types.FunctionType):  # another function of the same name may do something else
         given = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
         return (value.__module__, value.__qualname__, _code(value.__code__), tuple(map(_given, given)))
     try:
         return joblib.hash(value)
     except Exception:
-        return type(value) if hasattr(value, "get_params") else value  # its parameters are compared separately
+        return type(value) if hasattr(value, "get_params") else value  # parameters are compared separately
 
 
 def _given(value: Any) -> Any:
-    """A default of a function by value; for a function, its code."""
+    """The default value of a function's argument; for a function, its code."""
     if isinstance(value, types.FunctionType):
         return _code(value.__code__)
     try:
@@ -944,7 +986,7 @@ def _given(value: Any) -> Any:
 
 
 def _code(code: types.CodeType) -> Any:
-    """What code does, the same in every process: functions inside of it are told by their code, not their address."""
+    """The same for the same code in every process: functions inside it are compared by code, not by address."""
     constants = [_code(each) if isinstance(each, types.CodeType) else repr(each) for each in code.co_consts]
     return (code.co_code, tuple(constants), code.co_names, code.co_varnames, code.co_freevars, code.co_flags)
 
@@ -956,7 +998,7 @@ def _many(number: int | float) -> str:
 
 
 # -------------------------------------------------------------------------------------------------------- bagged models
-# Which models the functions of a bagged model take, and what to pass in place of a pipeline or search around one.
+# Which models the functions of this package accept, and what to pass instead of a pipeline or search around one.
 
 _KINDS = "BaggedRegressor or BaggedClassifier"
 
@@ -970,27 +1012,25 @@ def check_bagged(
     reason: str = "",
     outputs: str = "one",
 ) -> None:
-    """Refuse what is not a bagged model, or not one of a kind, or not a fitted one.
+    """Refuse anything but a bagged model, optionally of one kind and fitted.
 
-    A pipeline or a search with one inside is refused as well. Its earlier steps were fitted to all rows, and its
-    parameters chosen by all rows, so that what is measured and proved without a row is true of the bagged model alone;
-    the sentence says how to pass that.
+    Also refuse a pipeline or a search around a bagged model: its other steps and the choice of parameters have seen all
+    rows, so measurements and guarantees are true of the bagged model only. The message says how to pass that one.
 
     Parameters
     ----------
     model : object
-        What was passed as a model.
+        The argument that was passed as a model.
     owner : str
         The function it was passed to.
     kind : type or None, default=None
-        `BaggedRegressor` or `BaggedClassifier`, if only one of them will do.
+        `BaggedRegressor` or `BaggedClassifier`, if only one of them is accepted.
     fitted : bool, default=True
         Whether it has to be fitted.
     reason : str, default=""
-        What to say of a model that has nothing bagged inside.
+        The end of the message for a model without a bagged model inside.
     outputs : {"one", "any", "all"}, default="one"
-        What a fitted regressor of several outputs is asked about: one of them, as `model.output(name)` gives it, either
-        that or all together, or nothing but all together.
+        For regressors of several outputs: accept the model of one output only, either, or only the whole model.
     """
     if not isinstance(model, kind or BaggedEnsemble):
         expected = f"a {'fitted ' if fitted else ''}{kind.__name__ if kind else _KINDS}"
@@ -1001,21 +1041,24 @@ def check_bagged(
     if outputs == "one":
         refuse_several_outputs(model, owner)
     if outputs == "all" and hasattr(model, "output_"):
-        name, way = model.output_.name, f"{owner}(model, ...).output({model.output_.name!r})"
-        reason = f"this is its output {name!r} alone, and rows belong to all outputs. Use {way}."
-        raise refuse_value("model", owner, "the whole model", model, reason)
+        name = model.output_.name
+        raise ValueError(
+            f"{owner} needs the model of all outputs, got the model of output {name!r}. Use "
+            f"{owner}(model, ...).output({name!r})."
+        )
 
 
 def refuse_several_outputs(model: Any, owner: str, way: str = "") -> None:
-    """Refuse a regressor of several outputs, of which one has to be named; `way` is another way out."""
+    """Refuse a regressor of several outputs where one has to be chosen; `way` is another way out."""
     if hasattr(model, "output_names_"):
         names = model.output_names_.tolist()
-        reason = f"the model has {len(names)} outputs. Use model.output({names[0]!r}){way}."
-        raise refuse_value("model", owner, "about one output", model, reason)
+        raise ValueError(
+            f"{owner} needs a model of one output, and this one has {len(names)}. Pass model.output({names[0]!r}){way}."
+        )
 
 
 def _around(model: Any, kind: type) -> str:
-    """What to pass in place of a model that has a bagged one of this kind inside; "" if it has none."""
+    """What to pass instead of a model with a bagged model of this kind inside; "" if there is none."""
     path, notes, inner = "", [], model
     while not isinstance(inner, kind):
         if isinstance(inner, Pipeline):
@@ -1033,8 +1076,8 @@ def _around(model: Any, kind: type) -> str:
 
 
 _PIPELINE = (
-    "Give it rows as {0}[:-1].transform(X) makes them; what is said is then about the last step alone, because steps "
-    "before it have seen all rows. To cover them, too, bag the whole pipeline."
+    "Pass it the rows that {0}[:-1].transform(X) returns. The results are then about the last step only, because the "
+    "steps before it have seen all rows. To include them, bag the whole pipeline."
 )
-_SEARCH = "What is said is then about the parameters as they were chosen, and not about the choice, which saw all rows."
-_TARGETS = "What is said is then about the transformed targets."
+_SEARCH = "The results then take the chosen parameters as given, although all rows were used to choose them."
+_TARGETS = "The results are then about the transformed targets."

@@ -1,9 +1,11 @@
 """BaggedRegressor and BaggedClassifier."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from functools import wraps
+from numbers import Real
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -13,104 +15,136 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from stablebag._checks import as_reals, read_only, refuse_value
+from stablebag._checks import as_reals, read_only, refuse_type, refuse_value, shown
 from stablebag._seeds import RandomState
-from stablebag.models.ensemble import BaggedEnsemble
+from stablebag.models.ensemble import WARM_START, BaggedEnsemble
 from stablebag.models.fitted import fitted, take_oob_score
 from stablebag.models.ranges import ObservedRange, OutputRanges, as_prediction_range
 from stablebag.models.rows import Output, are_several, columns, names_of, one_column, output_of, y_width
 from stablebag.models.solving import PREDICT, PredictRequest
 from stablebag.resampling.schemes import Scheme, Subbagging
 
+_Init = TypeVar("_Init", bound=Callable[..., None])
+
+# Parameters of scikit-learn's Bagging that have another name here, and what to use instead.
+_NAMES_ELSEWHERE = {
+    "n_estimators": "n_bags={0}",
+    "base_estimator": "estimator={0}",
+    "max_samples": "scheme=Subbagging({0}), or scheme=ClassicalBagging({0}) to draw rows with replacement",
+    "bootstrap": "scheme=ClassicalBagging(1.0) to draw rows with replacement, or scheme=Subbagging(0.5)",
+    "bootstrap_features": "max_features, which draws columns without replacement",
+    "verbose": "on_progress to follow a fit",
+}
+
+
+def _explains_other_names(init: _Init) -> _Init:
+    """Let an `__init__` explain the parameters that people know from scikit-learn's Bagging; its signature stays."""
+
+    @wraps(init)
+    def explaining(self: Any, *args: Any, **params: Any) -> None:
+        owner = type(self).__name__
+        if len(args) > 1:
+            raise TypeError(
+                f"{owner} takes only the estimator by position, got {len(args)} arguments. Pass the others by name, "
+                f"for example {owner}(estimator, n_bags=500)."
+            )
+        for name, instead in _NAMES_ELSEWHERE.items():
+            if name in params:
+                use = instead.format(shown(params[name]))
+                raise TypeError(f"{owner} has no parameter {name!r}. Use {use}.")
+        init(self, *args, **params)
+
+    return explaining  # type: ignore[return-value]
+
+
 # ------------------------------------------------------------------------------------------------------------ regressor
-# Bagged regression: generic, derandomized and adaptively clipped, around any learner.
+# Bagged regression around any learner: with drawn bags or all bags, with or without clipping.
 
 
 class BaggedRegressor(RegressorMixin, BaggedEnsemble):
-    """Average a regressor over random bags of rows, so that no single row can move the prediction much.
+    """Average a regressor over random bags of rows, so that almost no single row can change a prediction much.
 
-    Each bag's prediction is clipped to `prediction_range` before it is averaged (Algorithm 3 of the paper). With
-    ``prediction_range=None`` it is not clipped (Algorithm 1); with ``n_bags="all"`` the average is over all possible
-    bags (Algorithm 2). It is like `sklearn.ensemble.BaggingRegressor`, except that rows outside a bag never reach the
-    learner. It fits `n_bags` clones; `certify(model)` states what is then guaranteed.
+    The regressor is fitted to `n_bags` random selections of the training rows (bags). Each bag's prediction is clipped
+    to `prediction_range` before it is averaged (Algorithm 3 of the paper). ``prediction_range=None`` turns clipping off
+    (Algorithm 1), and ``n_bags="all"`` averages over all possible bags (Algorithm 2). `certify(model)` states the
+    resulting guarantee. Unlike `sklearn.ensemble.BaggingRegressor`, a bag's model never gets rows outside its bag, not
+    even with weight zero.
 
-    With several targets for each row, the learner predicts them all, and so does the average; `output` gives the model
-    of one of them.
+    With several targets per row, the model predicts all of them; `output` returns the model of one.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        The learner: any scikit-learn regressor or pipeline, or `FunctionRegressor` around a function. None is a
-        decision tree. `random_state` parameters of the learner that are None are filled, differently in each bag.
+        The learner to fit to each bag: any scikit-learn regressor or pipeline, or a function in a `FunctionRegressor`.
+        None is a decision tree. Its `random_state` parameters that are None get a different seed in each bag.
     scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
         How bags are drawn.
     n_bags : int, RandomBags or "all", default=500
-        The number of bags to draw. "all" fits every possible bag and weights it by its probability; the learner then
-        has the same seed in every bag, which makes it the deterministic learner that the certificate is about.
+        The number of bags to draw. "all" fits every possible bag and weights it by its probability. The learner then
+        has the same seed in every bag, as the certificate is about one deterministic learner.
     prediction_range : PredictionRange, callable, list of these or None, default=ObservedRange()
-        The rule that turns the targets into the interval to which predictions are clipped. None does not clip them;
-        certificates are then about the range of the learner's outputs, which is known only afterwards. With several
-        outputs, it makes an interval of the targets of each; a list has a rule for each of them.
+        How to compute, from the targets, the interval to which predictions are clipped. None turns clipping off;
+        certificates are then in units of the range of the learner's outputs, which is known only afterwards. With
+        several outputs, each gets its own interval; a list has one rule per output.
     n_jobs : int or None, default=None
-        The number of bags to fit in parallel; the result is the same to the last bit.
+        The number of bags to fit in parallel. The fitted model is the same to the last bit.
     warm_start : bool, default=False
-        Whether a second `fit` to the same data with a larger `n_bags` keeps the fitted bags and fits only new ones.
+        If True, fitting the same data again with a larger `n_bags` keeps the fitted bags and only fits the new ones.
     keep_rows : bool, default=True
-        Whether the model keeps a copy of the training rows. Errors, intervals and `forget` need them. Models of nearest
-        neighbours are made of their rows and keep them in any case.
+        Whether the model stores a copy of the training rows. Errors, intervals and `forget` need them.
+        Nearest-neighbour models contain their rows and always store them.
     solver : {"auto", "scikit-learn"}, default="auto"
-        What fits the bags. "auto" uses a faster program for learners whose structure is known, if it gives the same
-        models to the last bit, and the learner itself for all others; "scikit-learn" always uses the learner itself.
+        What fits the bags. "auto" uses faster code for some learners, if it gives the same models as scikit-learn to
+        the last bit. "scikit-learn" always fits the learner itself.
     max_features : int or float, default=1.0
-        How many columns each bag's learner sees, or which share of them: random subspaces. They are drawn from the
-        learner's seed, never from the rows, so the learner is a randomized one and every guarantee holds as it is. The
-        models in `estimators_` take these columns alone, in the order of the table; `estimators_features_` has them.
+        The number or fraction of columns that each bag's model is fitted to (random subspaces). They are drawn from the
+        learner's seed and never depend on the rows, so every guarantee still holds. The models in `estimators_` expect
+        these columns only, in the order of the table; `estimators_features_` lists them.
     oob_score : bool or callable, default=False
-        Whether to score the predictions at the training rows, each by the bags without it, in `oob_score_`: True is
-        R^2, and a metric is called with (y, predictions). A row that is in every bag is refused before
-        anything is fitted.
+        Whether to compute `oob_score_`, the score of the out-of-bag predictions: each training row is predicted by the
+        bags without it. True is R^2; a function is called with (y, predictions). `fit` raises ValueError before fitting
+        anything if a row is in every bag.
     random_state : None, int, RandomState or Generator, default=None
-        The source of randomness for the bags and the learners' seeds. Bag b depends only on it, on b and on the names
-        of the rows.
+        The random seed for the bags and the learners. Bag b depends only on the seed, on b and on the row IDs.
 
     Attributes
     ----------
     estimator_ : estimator
-        The learner that was fitted to each bag, unfitted.
+        An unfitted copy of the learner.
     estimators_ : sequence of estimators
         The fitted model of each bag; a constant for a bag without rows.
     n_estimators : int
         The number of bags.
     bags_ : Bags
-        The rows of each bag.
+        The rows (or groups) in each bag.
     solver_ : SolverChoice
-        What fitted the bags, and why it was not another.
+        What fitted the bags, and why no faster solver was used if none was.
     estimators_samples_ : list of ndarray
-        The positions of the rows of each bag.
+        The positions of the rows in each bag.
     estimators_features_ : list of ndarray
-        The columns that each bag's learner saw.
+        The columns that each bag's model was fitted to.
     oob_score_ : float
-        The score of the predictions below, with `oob_score` only.
-    oob_prediction_ : ndarray of shape (n_samples,)
-        The prediction at each training row by the bags without it, with `oob_score` only.
+        The score of `oob_prediction_`. Only with `oob_score`.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The prediction at each training row by the bags without it. Only with `oob_score`.
     scheme_ : ResolvedScheme
-        The law from which the bags were drawn.
+        The distribution from which the bags were drawn.
     derandomized_ : bool
-        Whether the bags are all possible ones, instead of drawn ones.
+        Whether the model averages over all possible bags (``n_bags="all"``).
     prediction_range_ : PredictionRange, OutputRanges or None
         The rule for the interval to which predictions are clipped.
     range_ : tuple of two floats, or None
-        That interval; with several outputs, a tuple of one for each.
+        That interval; with several outputs, a tuple with one interval per output.
     output_names_ : ndarray of shape (n_outputs,)
-        What the outputs are called: the columns of y, or their numbers. There only with several outputs.
+        The names of the outputs: the columns of y, or 0, 1, ... if they have no names. Only with several outputs.
     output_ : Output
-        Which output of several this is, in what `output` returns.
+        Which output this model predicts. Only in models that `output` returns.
     units_ : Units
-        What bags are drawn of, with their names: the training rows, or the units that `groups` named.
+        The groups that bags are drawn from, with their names; without `groups`, every training row is its own group.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray of str
-        Their names, if X has any.
+        The names of the features, if X has any.
 
     Examples
     --------
@@ -132,6 +166,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
     output_: Output
     _estimator_type_wanted = "regressor"
 
+    @_explains_other_names
     def __init__(
         self,
         estimator: Any = None,
@@ -167,7 +202,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         X : array-like, sparse array or data frame of shape (n_points, n_features)
             The points at which to predict.
         **params : dict
-            Passed to the learner's `predict`, where scikit-learn's metadata routing is on and it is requested.
+            Passed to the learner's `predict` if it requests them; needs scikit-learn's metadata routing.
 
         Returns
         -------
@@ -176,20 +211,24 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         average = self._predicted(X, "predict", params)
         if not np.isfinite(average).all():
             point = int(np.argwhere(~np.isfinite(average))[0][0])
-            raise ValueError(f"The prediction at point {point} is infinite. Clip predictions with a prediction_range.")
+            raise ValueError(
+                f"The prediction at point {point} is infinite. Set a prediction_range to which predictions are "
+                "clipped, for example ObservedRange()."
+            )
         return average
 
     def output(self, name: Any) -> "BaggedRegressor":
-        """Return the fitted model of one output of several: the same bags and learners, and their predictions of it.
+        """Return the fitted model of one of several outputs.
 
-        Everything that is about one number takes it: `certify`, `leave_one_out`, `predict_interval`,
-        `leave_one_out_error`, `suspects`. It costs nothing, and has no copy of what is fitted. `oob_prediction_` is of
-        this output, and `oob_score_` its R^2; with a metric of your own, which may be one of all outputs, it is gone.
+        Pass it to functions that need a single output, for example `predict_interval` or `leave_one_out_error`. It
+        shares the bags and the fitted models with this model, so it costs nothing. Its `oob_prediction_` and
+        `oob_score_` are for this output. If `oob_score` is a function, there is no `oob_score_`, because the function
+        may need all outputs.
 
         Parameters
         ----------
         name : object
-            The name of the output, one of `output_names_`; if these are no numbers, its number does as well.
+            The name of the output, one of `output_names_`. If no name is a number, its position works too.
 
         Returns
         -------
@@ -206,13 +245,13 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         """
         check_is_fitted(self)
         if not hasattr(self, "output_names_"):
-            raise ValueError("This model has one output, and is the model of it. Leave output(...) out.")
+            raise ValueError("This model has only one output. Use the model itself instead of model.output(...).")
         output = output_of(name, self.output_names_, "output")
         view: BaggedRegressor = fitted(self).cached(f"output {output.number}", lambda: self._view(output))
         return view
 
     def _view(self, output: Output) -> "BaggedRegressor":
-        """A model of one output that shares everything else with this one; fitted again it begins anew."""
+        """A model of one output that shares everything else with this one; refitting it starts from scratch."""
         view = type(self).__new__(type(self))
         own = {name: value for name, value in vars(self).items() if name not in ("_memory", "output_names_")}
         y = read_only(output.column(self._average.y))
@@ -239,25 +278,25 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         rule = self.prediction_range
+        if isinstance(rule, list | tuple) and len(rule) == 2 and all(isinstance(end, Real) for end in rule):
+            reason = f"for a fixed interval use FixedRange({rule[0]!r}, {rule[1]!r})."
+            raise refuse_type("prediction_range", type(self).__name__, "a prediction range", rule, reason)
         for each in rule if isinstance(rule, list | tuple) else [rule]:
             if each is not None:
                 as_prediction_range(each, type(self).__name__)
 
     def _read_targets(self, y: Any) -> np.ndarray:
         several, owner = are_several(y), type(self).__name__
-        known = getattr(self, "output_names_", None)  # in a warm start, or of the model that this one is made from
+        known = getattr(self, "output_names_", None)  # in a warm start, or from the model that this one was made from
         if hasattr(self, "bags_") and (hasattr(self, "output_") or (known is None) == several):
-            raise ValueError(
-                "warm_start=True adds bags of the same data, but there are other outputs than in the first fit. Fit a "
-                "clone, or set warm_start=False."
-            )
+            raise ValueError(WARM_START.format("the outputs"))
         if not several:
             return one_column(y, owner, "")
         given = names_of(y, owner)
         if known is None:
             self.output_names_ = np.arange(y_width(y)) if given is None else given
         elif y_width(y) != len(known) or (given is not None and given.tolist() != known.tolist()):
-            reason = "the outputs are others than before. Use the same columns, or fit a clone."
+            reason = "the outputs changed since the first fit. Use the same columns, or fit a clone."
             columns_now = y_width(y) if given is None else given.tolist()
             raise refuse_value("y", owner, f"with the columns {known.tolist()}", columns_now, reason)
         return columns(y)
@@ -270,7 +309,10 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
     def _check_targets(self, y: np.ndarray) -> np.ndarray:
         y = as_reals(y, "y", type(self).__name__, "numbers").copy() if y.dtype.kind in "biufO" else y
         if y.dtype.kind != "f":
-            raise ValueError(f"Unknown label type: the targets of a regressor must be numbers. Got type {y.dtype}.")
+            raise ValueError(
+                f"Unknown label type: {type(self).__name__} needs numbers as targets, got type {y.dtype}. Convert y to "
+                "numbers, or use BaggedClassifier for classes."
+            )
         assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
         return y
 
@@ -285,7 +327,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
             ends = rule(y)
             self.range_ = ends if y.ndim == 1 else tuple(zip(*(end.tolist() for end in ends), strict=True))
             largest = self.units_.rows_of(np.array([np.argmax(self.units_.sizes)]))
-            rule(np.delete(y, largest, axis=0))  # it must also be defined without a unit; better to fail now
+            rule(np.delete(y, largest, axis=0))  # it must also be defined without the largest group; better fail now
         return rule, None
 
     def __sklearn_tags__(self) -> Any:
@@ -296,7 +338,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
 
 
 # ----------------------------------------------------------------------------------------------------------- classifier
-# Bagged classification: averaged probabilities, or votes, around any learner.
+# Bagged classification around any learner: averaged probabilities, or votes.
 
 
 def _has_decisions(model: Any) -> bool:
@@ -304,79 +346,80 @@ def _has_decisions(model: Any) -> bool:
 
 
 class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
-    """Average a classifier's probabilities over random bags of rows, so that no single row can move them much.
+    """Average a classifier's probabilities over random bags, so that almost no single row can change them much.
 
-    If the learner has no `predict_proba`, its labels are counted as votes. Classes that a bag has not seen get
-    probability zero. The learner is not used for a bag with a single class, which gets probability one, nor for a bag
-    without rows, where all classes get the same probability. It is like `sklearn.ensemble.BaggingClassifier`, except
-    that rows outside a bag never reach the learner.
+    The classifier is fitted to `n_bags` random selections of the training rows (bags). If it has no `predict_proba`,
+    its labels count as votes. In each bag, classes without rows get probability zero. A bag with a single class
+    predicts it with probability one, and a bag without rows gives all classes the same probability; the learner is not
+    fitted to these bags. Unlike `sklearn.ensemble.BaggingClassifier`, a bag's model never gets rows outside its bag,
+    not even with weight zero.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        The learner: any scikit-learn classifier or pipeline, or `FunctionClassifier` around a function. None is a
-        decision tree. `random_state` parameters of the learner that are None are filled, differently in each bag.
+        The learner to fit to each bag: any scikit-learn classifier or pipeline, or a function in a
+        `FunctionClassifier`. None is a decision tree. Its `random_state` parameters that are None get a different seed
+        in each bag.
     scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
         How bags are drawn.
     n_bags : int, RandomBags or "all", default=500
-        The number of bags to draw. "all" fits every possible bag and weights it by its probability; the learner then
-        has the same seed in every bag, which makes it the deterministic learner that the certificate is about.
+        The number of bags to draw. "all" fits every possible bag and weights it by its probability. The learner then
+        has the same seed in every bag, as the certificate is about one deterministic learner.
     n_jobs : int or None, default=None
-        The number of bags to fit in parallel; the result is the same to the last bit.
+        The number of bags to fit in parallel. The fitted model is the same to the last bit.
     warm_start : bool, default=False
-        Whether a second `fit` to the same data with a larger `n_bags` keeps the fitted bags and fits only new ones.
+        If True, fitting the same data again with a larger `n_bags` keeps the fitted bags and only fits the new ones.
     keep_rows : bool, default=True
-        Whether the model keeps a copy of the training rows. Errors, intervals and `forget` need them. Models of nearest
-        neighbours are made of their rows and keep them in any case.
+        Whether the model stores a copy of the training rows. Errors, intervals and `forget` need them.
+        Nearest-neighbour models contain their rows and always store them.
     solver : {"auto", "scikit-learn"}, default="auto"
-        What fits the bags. "auto" uses a faster program for learners whose structure is known, if it gives the same
-        models to the last bit, and the learner itself for all others; "scikit-learn" always uses the learner itself.
+        What fits the bags. "auto" uses faster code for some learners, if it gives the same models as scikit-learn to
+        the last bit. "scikit-learn" always fits the learner itself.
     max_features : int or float, default=1.0
-        How many columns each bag's learner sees, or which share of them: random subspaces. They are drawn from the
-        learner's seed, never from the rows, so the learner is a randomized one and every guarantee holds as it is. The
-        models in `estimators_` take these columns alone, in the order of the table; `estimators_features_` has them.
+        The number or fraction of columns that each bag's model is fitted to (random subspaces). They are drawn from the
+        learner's seed and never depend on the rows, so every guarantee still holds. The models in `estimators_` expect
+        these columns only, in the order of the table; `estimators_features_` lists them.
     oob_score : bool or callable, default=False
-        Whether to score the predictions at the training rows, each by the bags without it, in `oob_score_`: True is
-        accuracy, and a metric is called with (y, predicted labels). A row that is in every bag is refused before
-        anything is fitted.
+        Whether to compute `oob_score_`, the score of the out-of-bag predictions: each training row is predicted by the
+        bags without it. True is accuracy; a function is called with (y, predicted labels). `fit` raises ValueError
+        before fitting anything if a row is in every bag.
     random_state : None, int, RandomState or Generator, default=None
-        The source of randomness for the bags and the learners' seeds. Bag b depends only on it, on b and on the names
-        of the rows.
+        The random seed for the bags and the learners. Bag b depends only on the seed, on b and on the row IDs.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels, in order.
+        The class labels, sorted.
     n_classes_ : int
-        The number of labels.
+        The number of classes.
     estimator_ : estimator
-        The learner that was fitted to each bag, unfitted.
+        An unfitted copy of the learner.
     estimators_ : sequence of estimators
         The fitted model of each bag; a constant for a bag without rows or with a single class.
     n_estimators : int
         The number of bags.
     bags_ : Bags
-        The rows of each bag.
+        The rows (or groups) in each bag.
     solver_ : SolverChoice
-        What fitted the bags, and why it was not another.
+        What fitted the bags, and why no faster solver was used if none was.
     estimators_samples_ : list of ndarray
-        The positions of the rows of each bag.
+        The positions of the rows in each bag.
     estimators_features_ : list of ndarray
-        The columns that each bag's learner saw.
+        The columns that each bag's model was fitted to.
     oob_score_ : float
-        The score of the predictions below, with `oob_score` only.
+        The score of the labels predicted by `oob_decision_function_`. Only with `oob_score`.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        The probabilities at each training row by the bags without it, with `oob_score` only.
+        The probabilities at each training row by the bags without it. Only with `oob_score`.
     scheme_ : ResolvedScheme
-        The law from which the bags were drawn.
+        The distribution from which the bags were drawn.
     derandomized_ : bool
-        Whether the bags are all possible ones, instead of drawn ones.
+        Whether the model averages over all possible bags (``n_bags="all"``).
     units_ : Units
-        What bags are drawn of, with their names: the training rows, or the units that `groups` named.
+        The groups that bags are drawn from, with their names; without `groups`, every training row is its own group.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray of str
-        Their names, if X has any.
+        The names of the features, if X has any.
 
     Examples
     --------
@@ -391,6 +434,7 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
     classes_: np.ndarray
     _estimator_type_wanted = "classifier"
 
+    @_explains_other_names
     def __init__(
         self,
         estimator: Any = None,
@@ -424,8 +468,8 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         X : array-like, sparse array or data frame of shape (n_points, n_features)
             The points at which to predict.
         **params : dict
-            Passed to the learner's `predict_proba`, or to `predict` if it has none, where scikit-learn's metadata
-            routing is on and it is requested.
+            Passed to the learner's `predict_proba` (or `predict`, if it has none) if it requests them; needs
+            scikit-learn's metadata routing.
 
         Returns
         -------
@@ -436,7 +480,7 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         return labels
 
     def predict_proba(self, X: Any, **params: Any) -> np.ndarray:
-        """Return the average over bags of the class probabilities, or of the votes.
+        """Return the class probabilities, or the votes, averaged over the bags.
 
         Parameters
         ----------
@@ -452,9 +496,10 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         return self._predicted(X, "predict_proba", params)
 
     def predict_log_proba(self, X: Any, **params: Any) -> np.ndarray:
-        """Return the logarithms of the averaged probabilities; that of zero is minus infinity.
+        """Return the logarithms of the averaged probabilities; the logarithm of zero is minus infinity.
 
-        What is proved is about the probabilities. Their logarithms have no range, and one row may move them far.
+        Certificates bound changes of the probabilities. There is no bound for their logarithms, which one row may
+        change by any amount.
 
         Parameters
         ----------
@@ -473,25 +518,24 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
 
     @available_if(_has_decisions)
     def decision_function(self, X: Any, **params: Any) -> np.ndarray:
-        """Return the average over bags of the learner's decision functions, for a learner that has one.
+        """Return the learner's decision function, averaged over the bags. Available if the learner has one.
 
-        A class that a bag has not seen gets the lowest score of those that it has seen, at each point; a bag with a
-        single class, or without rows, counts as zero. Decision functions have no range, so **nothing is proved of
-        their average**: certificates and leave-one-out measurements are about the probabilities, and `predict` takes
-        the class with the highest probability, which need not have the highest score.
+        In each bag, a class without rows gets the lowest score among the other classes at that point. A bag with a
+        single class, or without rows, counts as zero. Decision functions have no range, so **there is no guarantee for
+        their average**: certificates and leave-one-out measurements are about the probabilities. `predict` returns the
+        class with the highest probability, which need not be the class with the highest score.
 
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_points, n_features)
             The points at which to predict.
         **params : dict
-            Passed to the learner's `decision_function`, where scikit-learn's metadata routing is on and it is
-            requested.
+            Passed to the learner's `decision_function` if it requests them; needs scikit-learn's metadata routing.
 
         Returns
         -------
         ndarray of shape (n_points,) or (n_points, n_classes)
-            For two classes, the score of the second.
+            With two classes, the score of the second class.
         """
         return self._predicted(X, "decision_function", params, decisions=True)
 
@@ -508,8 +552,8 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         check_classification_targets(y)
         if len(classes := np.unique(y)) == 1:
             raise ValueError(
-                f"This {type(self).__name__} needs samples of at least 2 classes in the data, but the data contains "
-                f"only one class: {classes.tolist()[0]!r}."
+                f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data contains only "
+                f"one class: {classes.tolist()[0]!r}. Check that y is the right column."
             )
         return y
 
@@ -519,8 +563,8 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         if not self.units_.are_rows and lost == len(self.classes_):
             one, many = self.units_.noun.singular, self.units_.noun.plural
             warnings.warn(
-                f"Every class belongs to a single {one}, so nothing is learned about the class of {many} that are left "
-                f"out, or new. Leave groups out, or predict something that several {many} share.",
+                f"Every class occurs in a single {one} only, so leaving out a {one} removes its class, and the model "
+                f"cannot predict it. Fit without groups, or predict classes that several {many} share.",
                 stacklevel=6,
             )
         return None, self.classes_

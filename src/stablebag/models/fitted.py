@@ -1,4 +1,4 @@
-"""One handle to a fitted model for the rest of the package: its average, its rows, and what its bags predict."""
+"""The handle through which the rest of the package reads a fitted model."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -16,27 +16,27 @@ from stablebag.resampling.bags import Bags
 from stablebag.resampling.units import Units
 
 # ---------------------------------------------------------------------------------------------------------- predictions
-# The predictions of every bag's model at some points: made once, used by several functions.
+# The predictions of every bag's model: computed once, used by several functions.
 
 
 @dataclass(frozen=True, eq=False)
 class BagPredictions:
     """The predictions of every bag's model at some points, not yet clipped.
 
-    Made by the method `predict_once` of a fitted model. Functions of that model accept it in place of the points.
+    Made by `model.predict_once(X)`. Functions of that model accept it in place of X.
 
     Attributes
     ----------
     raw : ndarray of shape (n_bags, n_points) or (n_bags, n_points, n_classes or n_outputs)
-        What each bag's model predicts.
+        The prediction of each bag's model.
     bags : Bags
         The bags of the model.
     points : str
-        The fingerprint of the points.
+        A fingerprint of the points.
     index : pandas Index or None
-        The index of the frame of points, if it names them.
+        The index of the data frame of points, if it is more than 0, 1, ...
     output : Output or None
-        The output the predictions are of, if they are of one of several.
+        Which of several outputs was predicted; None for all outputs, or if there is only one.
     """
 
     raw: np.ndarray
@@ -52,15 +52,18 @@ class BagPredictions:
         return int(self.raw.shape[1])
 
     def __getitem__(self, points: slice) -> "BagPredictions":
-        """Return the predictions at some of the points."""
+        """Return the predictions at a slice of the points."""
         index = None if self.index is None else self.index[points]
         name = f"{self.points}[{points.indices(len(self))}]"
         return BagPredictions(self.raw[:, points], self.bags, name, index, self.output)
 
     def of(self, model: Any) -> np.ndarray:
-        """Return the raw predictions if they are from this model, or the part of them that is of its output."""
+        """Return the raw predictions if they are from this model; for a model of one output, only that output."""
         if model.bags_ is not self.bags and model.bags_ != self.bags:
-            raise ValueError("These predictions are from another model, or from an earlier fit of it. Predict anew.")
+            raise ValueError(
+                "These predictions are from another model, or from before it was refitted. Call model.predict_once(X) "
+                "again."
+            )
         wanted = getattr(model, "output_", None)
         if self.output == wanted:
             return self.raw
@@ -68,8 +71,8 @@ class BagPredictions:
             return wanted.column(self.raw)
         assert self.output is not None
         raise ValueError(
-            f"These predictions are of the output {self.output.name!r} alone. Use those of all outputs, "
-            "model.predict_once(X), or predict with the one that is asked."
+            f"These predictions are of output {self.output.name!r} only. Call predict_once(X) on the model of all "
+            "outputs, or on the model that you pass."
         )
 
 
@@ -85,20 +88,20 @@ def fitted(model: Any) -> "Fitted":
 
 
 class Fitted:
-    """What the rest of the package needs of a fitted model; see `fitted`."""
+    """A fitted model as the rest of the package reads it; see `fitted`."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
 
     @property
     def average(self) -> BagAverage:
-        """How the predictions of the bags become one: the law, the bags, their weights, the units and the targets."""
+        """How bags are averaged: the law, the bags, their weights, the groups and the targets."""
         average: BagAverage = self.model._average
         return average
 
     @property
     def X(self) -> Any:  # noqa: N802 (as in fit)
-        """The training rows; None if the model keeps none."""
+        """The training rows; None if the model did not store them."""
         return getattr(self.model, "_X", None)
 
     @property
@@ -108,23 +111,23 @@ class Fitted:
 
     @property
     def units(self) -> Units:
-        """What bags are drawn of: rows, or groups of rows."""
+        """The groups that bags are drawn from; by default, every row is a group."""
         return self.average.units
 
     @property
     def n_classes(self) -> int:
-        """How many probabilities are averaged at a point; one in regression."""
+        """The number of classes; one in regression."""
         return 1 if self.average.classes is None else len(self.average.classes)
 
     @property
     def has_random_n_bags(self) -> bool:
-        """Whether the number of bags was drawn at random, by the law of the model."""
+        """Whether the number of bags was drawn at random, by the model's law."""
         return bool(self.model._has_random_n_bags)
 
     # ------------------------------------------------------------------------------------------------------ the points
 
     def checked_points(self, X: Any) -> Any:
-        """Return test points, checked as far as possible without the learner."""
+        """Return test points after all checks that do not need the learner."""
         return validated_rows(self.model, X, reset=False, ensure_min_samples=1)
 
     def n_points(self, X: Any) -> int:
@@ -136,7 +139,7 @@ class Fitted:
         return X.points if isinstance(X, BagPredictions) else fingerprint(self.checked_points(X))
 
     def index_of(self, X: Any) -> Any:
-        """Return the index that names test points; None if they are only counted."""
+        """Return the index of the test points; None if they have only positions."""
         return X.index if isinstance(X, BagPredictions) else index_of(X)
 
     # ------------------------------------------------------------------------------------------------- the predictions
@@ -148,9 +151,9 @@ class Fitted:
 
     def raw_blocks(self, X: Any, request: PredictRequest = PREDICT,
                    wanted: Callable[[slice], np.ndarray] | None = None) -> Iterator[tuple[slice, Any]]:  # fmt: skip
-        """Yield blocks of points that fit into memory, as a slice, with every bag's predictions, not yet clipped.
+        """Yield blocks of points that fit into memory: a slice, and every bag's predictions, not yet clipped.
 
-        `wanted` says which points of a block each bag's model has to predict; what a block has elsewhere means nothing.
+        `wanted` returns which points of a block each bag's model has to predict; ignore the other numbers in the block.
         """
         if isinstance(X, BagPredictions):
             yield slice(0, len(X)), X.of(self.model)
@@ -164,7 +167,7 @@ class Fitted:
             return block, self.model._raw(some, of_block)
 
         if isinstance(points, RowSource):
-            for number, some in enumerate(points.blocks(step)):  # cut as a table in memory is: the same bits
+            for number, some in enumerate(points.blocks(step)):  # split like a table in memory, for the same bits
                 yield predicted(number * step, some)
             return
         for first in range(0, n_points, step):
@@ -173,7 +176,7 @@ class Fitted:
             yield predicted(first, some)
 
     def cached(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return what `make` works out from the fit, kept under this key until the model is fitted again."""
+        """Return what `make` computes from the fit, cached under this key until the model is refitted."""
         average, memory = self.model.__dict__.get("_memory", (None, {}))
         if average is not self.average:
             memory = {}
@@ -185,16 +188,16 @@ class Fitted:
     # ------------------------------------------------------------------------------------------- at the training rows
 
     def left_out_at_rows(self, rows: np.ndarray | None = None, X: Any = None) -> np.ndarray:
-        """Return the prediction at each training row, or at some, averaged over the bags without it.
+        """Return the prediction at each training row (or some), averaged over the bags without it.
 
-        It is NaN for a row that is in every bag. The result is kept with the model. `X` has all training rows where
-        the model does not keep them.
+        It is NaN for a row in every bag. The result is cached with the model. `X` has all training rows, for a model
+        that did not store them.
         """
         predictions: np.ndarray = self._at_rows("left out", self.average.left_out_at, rows, X)
         return predictions
 
     def spread_at_rows(self, rows: np.ndarray | None = None) -> np.ndarray:
-        """Return the standard deviation at each training row, or at some, over the bags without it or its unit."""
+        """Return the standard deviation at each training row (or some) over the bags without it or its group."""
         spread: np.ndarray = self._at_rows("spread", self.average.left_out_spread_at, rows)
         return spread
 
@@ -205,10 +208,10 @@ class Fitted:
         return self.cached(what if rows is None else f"{what} {fingerprint(rows)}", work_out_all)
 
     def _lacking_blocks(self, X: Any, rows: np.ndarray | None) -> Iterator[tuple[Any, np.ndarray]]:
-        """Yield blocks of training rows with the predictions of each bag at those that it lacks.
+        """Yield blocks of training rows with the predictions of each bag at the rows that it lacks.
 
-        A bag's model predicts no others, unless it lacks nearly all or a solver answers for all in less time; what a
-        block has there means nothing.
+        A bag's model predicts at other rows only if it lacks nearly all rows, or if a solver predicts faster at all of
+        them. Ignore these numbers.
         """
         X = self.X if X is None else X
         if rows is not None:
@@ -222,20 +225,20 @@ class Fitted:
 
 
 # ----------------------------------------------------------------------------------------------------------- out of bag
-# The out-of-bag score of an estimator, for any scheme.
+# The out-of-bag score, for any scheme.
 
 OUT_OF_BAG = ("oob_score_", "oob_prediction_", "oob_decision_function_")
 
 
 def check_oob_score(value: Any, owner: str) -> None:
-    """Refuse what is neither yes or no nor a metric."""
+    """Refuse anything but a bool or a function."""
     if not isinstance(value, bool | np.bool_) and not callable(value):
-        reason = "True is accuracy or R^2; a metric such as sklearn.metrics.f1_score is called with (y, prediction)."
-        raise refuse_type("oob_score", owner, "a bool or a function of y and prediction", value, reason)
+        reason = "use True for accuracy or R^2, or a function such as sklearn.metrics.f1_score."
+        raise refuse_type("oob_score", owner, "True, False or a function of (y, prediction)", value, reason)
 
 
 def set_oob_score(model: Any, X: Any) -> None:
-    """Set the predictions at the training rows on a fitted model, and their score under the metric it was given."""
+    """Set the out-of-bag predictions of a fitted model, and their score."""
     average = model._average
     predicted = Fitted(model).left_out_at_rows(X=X)
     if average.classes is None:
@@ -247,7 +250,7 @@ def set_oob_score(model: Any, X: Any) -> None:
 
 
 def take_oob_score(view: Any, column: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Set on a model of one output what its model of all has of this one; a metric is not called again."""
+    """Reduce the out-of-bag results to one output; a user's metric is not called again."""
     if hasattr(view, "oob_prediction_"):
         view.oob_prediction_ = read_only(column(view.oob_prediction_))
         del view.oob_score_

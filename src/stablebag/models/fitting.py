@@ -1,4 +1,4 @@
-"""Fitting: a job goes in, one model per bag comes out, in bag order and in parallel."""
+"""Fit one model per bag, in parallel but in bag order."""
 
 import time
 from bisect import bisect_left
@@ -11,7 +11,6 @@ from typing import Any, overload
 import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from stablebag._checks import refuse_value
 from stablebag.models.caching import FitCache
 from stablebag.models.learners import Subspaces, Surroundings
 from stablebag.models.parallel import BagError, Pace, n_workers, on_this_machine, one_thread, results, unlogged
@@ -31,25 +30,25 @@ from stablebag.models.solving import (
 from stablebag.resampling.bags import Bags
 
 # --------------------------------------------------------------------------------------------------------------- models
-# The fitted models of all bags: arrays where a solver made them, which become estimators when one asks for them.
+# The fitted models of all bags. A solver's models are stored as arrays and become estimators on access.
 
 
 class Models(Sequence[Any]):
     """The model of each bag, as a sequence of fitted estimators.
 
-    Where a solver has fitted a bag, its model is kept as arrays and the estimator is built on access: a new one each
-    time, with all the attributes that scikit-learn's own fit would have given it. Pickling keeps the arrays.
+    If a solver fitted a bag, its model is stored as arrays. The estimator is built on each access, with all attributes
+    that scikit-learn's fit would have set. Pickling stores the arrays.
 
     Parameters
     ----------
     stored : iterable
-        The model of each bag as it is stored: as arrays, or as an estimator.
+        The model of each bag, as arrays or as an estimator.
     seeds : ndarray of int
         The learner's seed in each bag.
     structure : Structure or None, default=None
-        What models that are kept as arrays have in common.
+        What the models that are stored as arrays have in common.
     subspaces : Subspaces or None, default=None
-        The columns that each model saw and is predicts with; None is all.
+        The columns that each model uses; None for all.
     """
 
     def __init__(
@@ -69,7 +68,7 @@ class Models(Sequence[Any]):
     @overload
     def __getitem__(self, place: slice) -> list[Any]: ...
     def __getitem__(self, place: Any) -> Any:
-        """Return the estimator of a bag, or a list of those of some bags."""
+        """Return the estimator of a bag; a slice returns a list."""
         if isinstance(place, slice):
             return [self[number] for number in range(*place.indices(len(self)))]
         number = range(len(self))[place]
@@ -84,15 +83,15 @@ class Models(Sequence[Any]):
         return (self[number] for number in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__} of {len(self):,} bags, {self.n_arrays:,} of them kept as arrays"
+        return f"{type(self).__name__} of {len(self):,} bags, {self.n_arrays:,} of them stored as arrays"
 
     def is_array(self, model: Any) -> bool:
-        """Return whether a model is kept as arrays."""
+        """Return whether a model is stored as arrays."""
         return self.structure is not None and type(model) is self.structure.model_type
 
     @property
     def n_arrays(self) -> int:
-        """The number of models that are kept as arrays."""
+        """The number of models that are stored as arrays."""
         return len(self._numbers)
 
     @cached_property
@@ -106,7 +105,7 @@ class Models(Sequence[Any]):
         return self.structure.stacked([self.stored[number] for number in self._numbers])
 
     def runs(self, first: int, stop: int) -> Iterator[tuple[range, bool]]:
-        """Yield runs of bags that are kept alike: their numbers, and whether they are arrays."""
+        """Yield runs of bags that are stored alike: their numbers, and whether they are arrays."""
         while first < stop:
             array, end = self.is_array(self.stored[first]), first + 1
             if len(self._numbers) == len(self):
@@ -117,20 +116,20 @@ class Models(Sequence[Any]):
             first = end
 
     def together(self, numbers: range) -> Any:
-        """Return a run of arrays as what predicts for all of them at once."""
+        """Return a run of arrays in the form that predicts for all of them at once."""
         place = bisect_left(self._numbers, numbers.start)
         return self._stacked[place : place + len(numbers)]
 
     @cached_property
     def may_run_beside_others(self) -> bool:
-        """Whether several of the estimators may run in threads at once."""
+        """Whether several of the estimators may run in threads at the same time."""
         kinds = {type(model): number for number, model in enumerate(self.stored)}
         return all(Surroundings(self[number]).may_run_beside_others for number in kinds.values())
 
     # ------------------------------------------------------------------------------------------------------- pickling
 
     def __getstate__(self) -> dict[str, Any]:
-        """Put the arrays of all bags end to end: a few large ones instead of thousands."""
+        """Concatenate the arrays of all bags: a few large arrays instead of thousands."""
         inside = np.array([self.is_array(model) for model in self.stored], dtype=bool)
         arrays = [model for model in self.stored if self.is_array(model)]
         return {
@@ -152,7 +151,7 @@ class Models(Sequence[Any]):
 
 
 def _packed(values: tuple[Any, ...]) -> dict[str, Any]:
-    """One field of many models: arrays end to end with their shapes, or numbers in an array."""
+    """One field of many models: concatenated arrays and their shapes, or numbers in one array."""
     if not isinstance(values[0], np.ndarray):
         return {"numbers": np.array(values)}
     flat = np.concatenate([value.ravel() for value in values])
@@ -171,45 +170,47 @@ def _unpacked(packed: dict[str, Any], count: int) -> Iterable[Any]:
 
 
 # ------------------------------------------------------------------------------------------------------------- portions
-# Portions of bags whose rows have room in memory: one pass over a source fills each, and the bags are fitted as ever.
+# For rows that are not in memory, bags are fitted in portions whose rows fit into memory. One pass over the source
+# reads the rows of a portion.
 #
-# A learner gets the very rows, in the very order, that it would get from a table in memory: the same bits come out.
+# A learner gets the same rows in the same order as from a table in memory, so the models have the same bits.
 
 _OF_A_ROW = 16  # bytes: its number in the table, and its target
-_OF_AN_ENTRY = 24  # bytes of a row in a bag: its number, sorted with its place, and its new number
+_OF_AN_ENTRY = 24  # bytes for a row in a bag: its number, its place, and its new number
 
 
 def portions(job: FitJob) -> Iterator[FitJob]:
-    """Yield a job of rows that are in a source as jobs of rows in memory, each of as many bags as have room."""
+    """Split a job with a row source into jobs with rows in memory, each with as many bags as fit."""
     source: RowSource = job.X
     for first, stop in cuts(job.bags, source):
         yield gathered(job.part(first, stop), len(job))
 
 
 class NoRoomError(ValueError):
-    """The distinct rows of a bag have no room in the memory of their source."""
+    """The distinct rows of a bag do not fit into `max_memory` of their source."""
 
     bag: int
     n_rows: int
-    megabytes: int  # with which they would
+    megabytes: int  # that would be enough
 
     @classmethod
     def of(cls, source: RowSource, bag: int, n_rows: int, megabytes: int) -> "NoRoomError":
         """Return the error with its sentence."""
-        reason = f"bag {bag} has {n_rows:,} distinct rows. Give it {megabytes:,}MB, or draw smaller bags."
-        given = f"{source.max_memory:,} bytes"
-        error = cls(*refuse_value("max_memory", type(source).__name__, "enough for one bag", given, reason).args)
+        error = cls(
+            f"max_memory of {type(source).__name__} must be enough for one bag, got {source.max_memory:,} bytes, but "
+            f'bag {bag} has {n_rows:,} distinct rows. Use max_memory="{megabytes}MB" or smaller bags.'
+        )
         error.bag, error.n_rows, error.megabytes = bag, n_rows, megabytes
         return error
 
 
 def gathered(job: FitJob, n_bags: int) -> FitJob:
-    """Return the job with the rows of its bags, and no others, in memory; `n_bags` are those of the whole job."""
+    """Return the job with only the rows of its bags, in memory; `n_bags` is the number in the whole job."""
     return replace(job.on_own_rows(lambda source, rows: source.take(rows)), gathered_of=n_bags)
 
 
 def cuts(bags: Bags, source: RowSource) -> Iterator[tuple[int, int]]:
-    """Yield the first bag of each portion and the one after its last, so that its distinct rows have room."""
+    """Yield the first bag of each portion and the one after its last, such that its distinct rows fit into memory."""
     per_row, n = source.bytes_per_row + _OF_A_ROW, bags.n_samples
     memory = max(source.max_memory - source.bytes_to_read, source.max_memory / 2)
     total = int(bags.sizes.sum())
@@ -217,9 +218,7 @@ def cuts(bags: Bags, source: RowSource) -> Iterator[tuple[int, int]]:
         yield 0, len(bags)
         return
     first, held, entries = 0, 0, 0
-    is_held = np.zeros(
-        n if n <= memory // 8 else 0, dtype=bool
-    )  # if there is no room for it, rows of two bags count twice
+    is_held = np.zeros(n if n <= memory // 8 else 0, dtype=bool)  # without memory for it, rows of two bags count twice
     for number, bag in enumerate(bags):
         rows = _distinct(bag)
         new = rows[~is_held[rows]] if len(is_held) else rows
@@ -239,7 +238,7 @@ def cuts(bags: Bags, source: RowSource) -> Iterator[tuple[int, int]]:
 
 
 def _distinct(bag: np.ndarray) -> np.ndarray:
-    """The rows of a bag, each once, in order; sorting takes a tenth of the time of numpy's table of hashes."""
+    """The distinct rows of a bag in order; ten times as fast as numpy's hash table."""
     rows = np.sort(bag)
     new = np.ones(len(rows), dtype=bool)
     np.not_equal(rows[1:], rows[:-1], out=new[1:])
@@ -247,22 +246,22 @@ def _distinct(bag: np.ndarray) -> np.ndarray:
 
 
 # -------------------------------------------------------------------------------------------------------------- fitting
-# The one seam where learners are fitted: a job goes in, one model per bag comes out, in bag order.
+# The only place where learners are fitted.
 #
-# A learner sees exactly the rows of its bag, in bag order and with repeats; rows outside the bag do not reach it, not
-# even with weight zero, and nothing that it does reaches another learner. The same numbers come out, to the last bit,
-# for any number of jobs, backend and batching: every bag is fitted by one thread, from its own rows and its own seed.
+# A learner gets exactly the rows of its bag, in bag order and with repeats. It never gets rows outside its bag, not
+# even with weight zero, and nothing that it does affects another learner. Every bag is fitted by one thread from its
+# own rows and its own seed, so the models have the same bits for any number of jobs, backend and batch size.
 
 _BLOCK_BYTES = 2**26
 _SMALL_PREDICTION = 100_000  # bags times points below which threads cost more than they save
-_NEARLY_ALL = 0.9  # of the points, from which on taking them out costs more than it spares
-_AT_ONCE = 0.02  # seconds of fits by a solver after which they are handed over
+_NEARLY_ALL = 0.9  # share of the points above which selecting them costs more than predicting at all
+_AT_ONCE = 0.02  # seconds of a solver's fits that are returned together
 
 
 def ready(job: FitJob) -> Iterator[FitJob]:
-    """Yield the job with rows in memory and the solver that fits its bags: at once, or in portions, if from a source.
+    """Yield the job with rows in memory and a solver; with a row source, yield it in portions.
 
-    The solver is chosen by the first portion in which a bag reaches one.
+    The solver is chosen in the first portion with a bag that a solver can fit.
     """
     if not isinstance(job.X, RowSource):
         yield with_solver(job)
@@ -277,16 +276,16 @@ def ready(job: FitJob) -> Iterator[FitJob]:
 
 
 def fit_bags(job: FitJob, n_jobs: int | None = None) -> Iterator[Any]:
-    """Yield the fitted model of each bag as `Models` keeps it, in bag order; close the iterator to stop early.
+    """Yield the fitted model of each bag as `Models` stores it, in bag order; close the iterator to stop early.
 
-    Of a job for which no solver was chosen, these are estimators.
+    Without a solver, these are estimators.
     """
     with closing(_one_by_one(_fit_each, job, n_jobs)) as models:
         yield from models
 
 
 def fit_and_predict_bags(job: FitJob, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
-    """Fit one model per bag, yield its prediction at the points X, and forget it; only a batch is alive at a time."""
+    """Fit one model per bag and yield its prediction at X; only one batch of models is in memory at a time."""
     points = Points(X)
     for part in ready(job):
         with closing(_one_by_one(_fit_and_predict_each, part, n_jobs, points)) as predictions:
@@ -304,8 +303,8 @@ def predict_bags(
 ) -> Iterator[np.ndarray]:
     """Yield the predictions of the bags' models at the points X, in blocks with one line per bag, in bag order.
 
-    What a model draws at random while it predicts depends on the seed of its bag. They are asked for numbers, or for
-    probabilities or votes, unless `request` says otherwise. It may also name the points that each model has to predict.
+    Random numbers that a model draws while predicting depend on the seed of its bag. By default, the predictions are
+    numbers, probabilities or votes; `request` may ask for decision functions, and for some points only.
     """
     points = Points(X)
     small = len(models) * points.n_points < _SMALL_PREDICTION
@@ -325,7 +324,7 @@ def predict_bags(
             for start in starts:
                 yield from list(predict_some(*start))  # threads are limited within a block, but not between blocks
             return
-        # Threads share the models; processes would have to be sent all of them.
+        # Threads share the models; processes would need copies of all of them.
         with results(predict_some, starts, n_jobs, require="sharedmem") as found:
             yield from found
     except BagError as failure:
@@ -337,7 +336,7 @@ def predict_bags(
 
 
 class _Fit:
-    """Fits the bags of a job, by their place in it: by a solver, if one was chosen, or else by the learner itself."""
+    """Fits the bags of a job, by their place in it, with the chosen solver or else with the learner itself."""
 
     def __init__(self, job: FitJob) -> None:
         self.job = job
@@ -379,12 +378,12 @@ class _Predict:
             block = self.predictor(models.together(numbers)) if solved and self.predictor is not None else None
             if block is not None and not np.isnan(block).any():
                 yield block
-            else:  # if it was NaN, the estimator says so
+            else:  # for NaN, the estimator raises an error
                 line = self._at_all if self.request.wanted is None else self._at_wanted
                 yield np.stack([line(models, number) for number in numbers])
 
     def _at_wanted(self, models: Models, number: int) -> np.ndarray:
-        """The line of a bag of which only some points are wanted."""
+        """The line of a bag that needs to predict at some points only."""
         assert self.request.wanted is not None
         places = np.flatnonzero(self.request.wanted[number])
         if len(places) > _NEARLY_ALL * self.points.n_points:
@@ -401,7 +400,7 @@ class _Predict:
         return () if self.request.n_outputs is None else (self.request.n_outputs,)
 
     def _at_all(self, models: Models, number: int, points: Points | None = None) -> np.ndarray:
-        """The line of a bag at all points, or at those that are given."""
+        """The line of a bag at all points, or at the given ones."""
         points = self.points if points is None else points
         model, seed = models[number], int(models.seeds[number])
         if models.subspaces is not None:
@@ -411,7 +410,7 @@ class _Predict:
             surroundings = self.surroundings[type(model)] = Surroundings(model)
         harmless = surroundings.harmless
         try:
-            # A learner about which little is known might have changed the number of threads, too.
+            # An unknown learner may have changed the number of threads.
             with nullcontext() if harmless else one_thread(), surroundings(seed, 1):
                 return self.request.predict(model, points, self.classes, harmless=harmless)
         except Exception as error:
@@ -419,7 +418,7 @@ class _Predict:
 
 
 def _fit_each(job: FitJob) -> Iterator[Any]:
-    """Yield the model of each bag, as it is kept."""
+    """Yield the model of each bag, as it is stored."""
     fit = _Fit(job)
     return _one_after_another(fit, len(job), several=fit.solver is not None)
 
@@ -443,9 +442,9 @@ def _fit_and_predict_each(job: FitJob, points: Points) -> Iterator[np.ndarray]:
 
 
 def _one_after_another(task: Callable[[int], Any], count: int, *, several: bool) -> Iterator[Any]:
-    """Yield what a task returns for each place, on one thread; several may share the setting of that.
+    """Yield the results of a task for each place, with one thread.
 
-    Setting it takes longer than a solver's fit.
+    With `several`, many results share one setting of the number of threads, which takes longer than a solver's fit.
     """
     place = 0
     while place < count:
@@ -464,7 +463,7 @@ def _one_after_another(task: Callable[[int], Any], count: int, *, several: bool)
 
 
 def _model_without_learner(job: FitJob, rows: np.ndarray) -> Any:
-    """The constant model of a bag without rows or with a single class, which a learner might refuse; else None."""
+    """The constant model of a bag without rows or with a single class, for which learners may raise; else None."""
     y, classes = job.y[rows], job.classes
     if classes is None:
         if len(y):
@@ -481,7 +480,7 @@ def _model_without_learner(job: FitJob, rows: np.ndarray) -> Any:
 def _one_by_one(
     each: Callable[..., Iterator[Any]], job: FitJob, n_jobs: int | None, *more: Any
 ) -> Generator[Any, None, None]:
-    """Yield what `each` yields for all bags, in bag order; what is kept from before is not made again."""
+    """Yield the results of `each` for all bags, in bag order, reusing stored fits."""
     cache = FitCache.of(job, each.__name__, more)
     if cache is None:
         yield from _from_workers(each, job, n_jobs, *more)
@@ -502,7 +501,7 @@ def _one_by_one(
 def _from_workers(
     each: Callable[..., Iterator[Any]], job: FitJob, n_jobs: int | None, *more: Any
 ) -> Generator[Any, None, None]:
-    """Yield what `each` yields for all bags, in bag order, from as many workers as there are."""
+    """Yield the results of `each` for all bags, in bag order, computed by the workers."""
     if not len(job):
         return
     solved = job.choice is not None and job.choice.kind is not None
@@ -510,7 +509,7 @@ def _from_workers(
     threads = solved and job.choice.kind.releases_lock
     beside_others = Surroundings(job.learner).may_run_beside_others
     workers = n_workers(n_jobs, threads=threads, beside_others=beside_others)
-    workers = 1 if len(job) == 1 and on_this_machine() else workers  # starting another process takes longer
+    workers = 1 if len(job) == 1 and on_this_machine() else workers  # starting a process would take longer
     pace = Pace(workers)
     batches = ((each, *sent, *more) for sent in _sent(job, pace, on_this_machine=on_this_machine()))
     try:
@@ -523,17 +522,16 @@ def _from_workers(
                 done += 1
                 yield item
         if done != len(job):
-            raise RuntimeError(f"Only {done} of {len(job)} fits came back from the workers. Fit again.")
+            raise RuntimeError(f"The workers returned only {done} of {len(job)} fits. Call fit again, or use n_jobs=1.")
     except BagError as failure:
         raise failure.explained(f"{type(job.learner).__name__} failed to {failure.doing} on") from failure.cause
 
 
 def _sent(job: FitJob, pace: Pace, *, on_this_machine: bool) -> Iterator[tuple[Any, np.ndarray, FitJob]]:
-    """What travels to a worker with each batch of bags: rows and targets, and the rest of the job.
+    """What is sent to a worker with each batch of bags: rows, targets, and the rest of the job.
 
-    X and y are separate arguments, because there backends look for large ones to send only once. Workers of this
-    machine share them. To those of others a batch takes the rows of its bags, and no more, unless models refer to the
-    rows by their positions in the table.
+    X and y are separate arguments, because backends send large arguments only once. Workers on this machine share them.
+    A batch for another machine has only the rows of its bags, unless models refer to rows by their positions.
     """
     light, structure = job.without_rows(), None if job.choice is None else job.choice.structure
     whole = on_this_machine or (structure is not None and structure.holds_rows)
@@ -552,15 +550,16 @@ def _fit_remotely(
 
 
 def _named(job: FitJob, place: int, doing: str, error: Exception) -> tuple[int, str, Exception, str]:
-    """What a `BagError` says of a bag that failed."""
+    """The arguments of the `BagError` for a bag that failed."""
     return int(job.bag_numbers[place]), doing, error, _contents(job.bags[place], job)
 
 
 def _contents(rows: np.ndarray, job: FitJob) -> str:
-    """The size and the classes or outputs of a bag."""
+    """The size and the classes or outputs of a bag, for error messages."""
     if job.n_outputs is not None:
         return (
-            f" ({len(rows)} rows with {job.n_outputs} outputs; a learner of one output goes into MultiOutputRegressor)"
+            f" ({len(rows)} rows with {job.n_outputs} outputs; if the learner predicts only one output, wrap it in "
+            "MultiOutputRegressor)"
         )
     if job.classes is None:
         return f" ({len(rows)} rows)"

@@ -1,4 +1,4 @@
-"""Functions as learners, and functions of the data that find something other than predictions."""
+"""Functions as learners: functions that predict, and functions that find something else in the rows."""
 
 import inspect
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from stablebag._checks import as_array, as_reals, refuse_masked, refuse_type, refuse_value
+from stablebag._checks import as_array, as_reals, refuse_masked, refuse_type, refuse_value, shown
 from stablebag._seeds import RandomState, Seeds
 from stablebag.models.ensemble import BaggedEnsemble
 from stablebag.models.learners import one_hot
@@ -21,11 +21,11 @@ from stablebag.resampling.schemes import Scheme, Subbagging
 from stablebag.resampling.unequal import lacks_strata
 
 # ------------------------------------------------------------------------------------------------------------ functions
-# Any algorithm A(D; seed) as a learner: a function that takes rows and returns a function that predicts.
+# A function that takes rows and returns a function that predicts, as a learner.
 
 
 class FunctionLearner(BaseEstimator):
-    """What both function learners share: they call the algorithm and keep the predict function that it returns."""
+    """The base class of both function learners."""
 
     def __init__(self, algorithm: Callable[..., Any], *, order_matters: bool = False, random_state: Any = None) -> None:
         self.algorithm = algorithm
@@ -33,12 +33,12 @@ class FunctionLearner(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Run the algorithm on these rows.
+        """Call the algorithm with these rows.
 
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_rows, n_features)
-            The rows, passed to the algorithm as they are.
+            The rows, passed to the algorithm unchanged.
         y : array-like of shape (n_rows,) or (n_rows, n_outputs)
             The targets of the rows.
 
@@ -47,8 +47,9 @@ class FunctionLearner(BaseEstimator):
         self
         """
         if not callable(self.algorithm):
-            expected = "a function from (X, y, seed) to a predict function"
-            raise refuse_type("algorithm", type(self).__name__, expected, self.algorithm)
+            expected = "a function of (X, y, seed) that returns a predict function"
+            reason = "pass a scikit-learn estimator without this wrapper." if hasattr(self.algorithm, "fit") else ""
+            raise refuse_type("algorithm", type(self).__name__, expected, self.algorithm, reason)
         X = validated_rows(self, X, reset=True, ensure_min_samples=1)
         y = self._check_targets(self._read_targets(y))
         check_consistent_length(X, y)
@@ -57,7 +58,10 @@ class FunctionLearner(BaseEstimator):
             seed = int(Seeds.from_random_state(seed).learner_seeds(0, 1)[0])
         predict = self.algorithm(X, y, int(seed))
         if not callable(predict):
-            raise TypeError(f"The algorithm must return a function from points to predictions. Got {predict!r}.")
+            raise TypeError(
+                f"The algorithm must return a function that predicts, got {shown(predict)}. For example: "
+                "return lambda points: [y.mean()] * len(points)."
+            )
         self.predict_ = predict
         return self
 
@@ -73,7 +77,7 @@ class FunctionLearner(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Nothing is known about the function, which itself refuses what it does not take.
+        # The function is unknown, so it gets any table and may raise.
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         tags.input_tags.string = tags.input_tags.categorical = True
         tags.target_tags.required = True
@@ -81,18 +85,17 @@ class FunctionLearner(BaseEstimator):
 
 
 class FunctionRegressor(RegressorMixin, FunctionLearner):
-    """Any algorithm A(D; seed) as a regressor: a function that takes rows and returns a function that predicts.
+    """A function as a regressor: it gets the training rows and returns a function that predicts.
 
     Parameters
     ----------
     algorithm : callable
-        ``algorithm(X, y, seed)`` returns a function from points to predictions. X is passed as it came, y as an array,
-        and the seed as an integer. If y has several columns, the function returns as many for each point.
+        ``algorithm(X, y, seed)`` returns a function that takes points and returns predictions. X is passed unchanged, y
+        as an array, and the seed as an integer. If y has several columns, the predictions must have as many.
     order_matters : bool, default=False
-        Whether the algorithm depends on the order of the rows. If so, derandomized bagging (``n_bags="all"``) lists
-        each bag in every order.
+        Whether the result depends on the order of the rows. If so, ``n_bags="all"`` fits each bag in every order.
     random_state : None, int, RandomState or Generator, default=None
-        The source of the seed; an integer is the seed itself.
+        The random seed. An integer is passed to the algorithm as it is.
 
     Examples
     --------
@@ -105,7 +108,7 @@ class FunctionRegressor(RegressorMixin, FunctionLearner):
     """
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return what the predict function returns.
+        """Return the predictions of the function that the algorithm returned.
 
         Parameters
         ----------
@@ -131,18 +134,17 @@ class FunctionRegressor(RegressorMixin, FunctionLearner):
 
 
 class FunctionClassifier(ClassifierMixin, FunctionLearner):
-    """Any algorithm A(D; seed) as a classifier: a function that takes rows and returns a function that predicts.
+    """A function as a classifier: it gets the training rows and returns a function that predicts.
 
     Parameters
     ----------
     algorithm : callable
-        ``algorithm(X, y, seed)`` returns a function from points to labels, or to an array of probabilities with one
-        column per label in ``np.unique(y)``. X is passed as it came, y as an array, and the seed as an integer.
+        ``algorithm(X, y, seed)`` returns a function that takes points and returns labels, or probabilities with one
+        column per label in ``np.unique(y)``. X is passed unchanged, y as an array, and the seed as an integer.
     order_matters : bool, default=False
-        Whether the algorithm depends on the order of the rows. If so, derandomized bagging (``n_bags="all"``) lists
-        each bag in every order.
+        Whether the result depends on the order of the rows. If so, ``n_bags="all"`` fits each bag in every order.
     random_state : None, int, RandomState or Generator, default=None
-        The source of the seed; an integer is the seed itself.
+        The random seed. An integer is passed to the algorithm as it is.
 
     Examples
     --------
@@ -173,7 +175,7 @@ class FunctionClassifier(ClassifierMixin, FunctionLearner):
         return labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities that the predict function returns, or one-hot votes if it returns labels.
+        """Return the probabilities from the function that the algorithm returned, or one-hot votes for its labels.
 
         Parameters
         ----------
@@ -196,20 +198,20 @@ class FunctionClassifier(ClassifierMixin, FunctionLearner):
 
 
 # ------------------------------------------------------------------------------------------------------------- findings
-# What a function of the data finds in every bag, where that is no prediction: a choice, or scores of some items.
+# Results of a function of each bag that are not predictions, for example a choice or scores of items.
 
 
 class Finder(BaseEstimator):
-    """A function of rows and targets as a learner that is fitted to bags; what it returns is kept in `found_`.
+    """A function of rows and targets as a learner; its result is stored in `found_`.
 
     Parameters
     ----------
     function : callable
         ``function(X, y)``, or ``function(X, y, seed)`` if its third parameter has no default or is called seed.
     has_targets : bool, default=True
-        Whether there are targets; otherwise the function gets None for y.
+        Whether there are targets. If not, the function gets None as y.
     random_state : int or None, default=None
-        The seed.
+        The random seed.
     """
 
     def __init__(self, function: Any, has_targets: bool = True, random_state: Any = None) -> None:
@@ -237,11 +239,11 @@ class Finder(BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Refuse: there is nothing to predict."""
-        raise TypeError(f"A {type(self).__name__} finds something in rows, and predicts nothing.")
+        """Raise TypeError: a finder does not predict."""
+        raise TypeError(f"{type(self).__name__} cannot predict. Its result is in found_.")
 
     def read(self, found: Any) -> Any:
-        """Return what was found as it is kept; subclasses check it here, so that an error names the bag."""
+        """Return the result as it is stored; subclasses check it here, so that errors name the bag."""
         return found
 
 
@@ -253,7 +255,7 @@ def call_with_seed(function: Callable[..., Any], X: Any, y: Any, seed: int = 0) 
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # some functions written in C have none
+    except (TypeError, ValueError):  # some functions written in C have no signature
         return function(X, y)
     by_place = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if any(p.name == "seed" and p.kind is not p.POSITIONAL_ONLY for p in parameters[2:]):
@@ -264,9 +266,9 @@ def call_with_seed(function: Callable[..., Any], X: Any, y: Any, seed: int = 0) 
 
 
 class BaggedFindings(BaggedEnsemble):
-    """What a function finds in every bag: fitted as any bagged learner is, but not averaged here.
+    """The results of a function in every bag, without an average.
 
-    Seeds, workers, progress, units and errors that name the bag are those of `BaggedRegressor`. Rows are not kept.
+    Seeds, workers, progress, groups and errors work as in `BaggedRegressor`. Rows are not stored.
 
     Parameters
     ----------
@@ -277,9 +279,9 @@ class BaggedFindings(BaggedEnsemble):
     n_bags : int, RandomBags or "all", default=500
         As in `BaggedRegressor`.
     n_jobs : int or None, default=None
-        The number of bags to work on in parallel.
+        The number of bags to process in parallel.
     random_state : None, int, RandomState or Generator, default=None
-        The source of bags and seeds.
+        The random seed for bags and the function.
 
     Examples
     --------
@@ -310,7 +312,7 @@ class BaggedFindings(BaggedEnsemble):
 
     @property
     def found(self) -> list[Any]:
-        """What was found in each bag; None in one without rows, which the function does not see."""
+        """The result in each bag; None for bags without rows, for which the function is not called."""
         return [getattr(model, "found_", None) for model in self.estimators_]
 
     def _learn_targets(self, y: np.ndarray) -> tuple[PredictionRange | None, np.ndarray | None]:
@@ -328,15 +330,17 @@ def find_in_bags(
     row_ids: Any = None,
     name: str = "function",
 ) -> BaggedFindings:
-    """Draw bags as a bagged model would, and call a function on each; without targets, the function gets None."""
+    """Draw bags as a bagged model does, and call a function on each."""
     if not callable(finder.function):
         raise refuse_type(name, owner, "a function of X and y", finder.function)
     options = _bag_options(bagging, owner)
     scheme = options.get("scheme")
     if lacks_strata(scheme):
-        reason = "there are no classes to take their place. Give them: StratifiedSubbagging(bag_size, strata=...)."
-        raise refuse_value("scheme", type(bagging).__name__, f"stratified by given labels in {owner}", scheme, reason)
-    reason = "bags are drawn from its rows. Make it an array, a list of rows or a data frame."
+        raise ValueError(
+            f"{owner} needs the stratum of each row to draw stratified bags. Use "
+            "StratifiedSubbagging(bag_size, strata=...)."
+        )
+    reason = "pass an array, a list of rows or a data frame."
     refuse_masked(X, "X", owner)
     table = X if hasattr(X, "shape") else as_array(X, "X", owner, "a table with two rows or more", reason)
     if len(table.shape) == 0:
@@ -349,7 +353,7 @@ def find_in_bags(
         words, class_name = str(error), BaggedFindings.__name__
         if class_name not in words:
             raise
-        # Name what the user called: the bagged model for its own parameters, and the function for all others.
+        # Name what the user called: the bagged model for its own parameters, the function for all others.
         theirs = any(f"'{option}' parameter" in words for option in options)
         whose = type(bagging).__name__ if theirs else owner
         raise type(error)(words.replace(f"{class_name}.fit", whose).replace(class_name, whose)) from error
@@ -357,13 +361,13 @@ def find_in_bags(
 
 
 def _bag_options(bagging: Any, owner: str) -> dict[str, Any]:
-    """How a bagged model draws its bags, and works on them."""
+    """The options of a bagged model for drawing and processing bags."""
     if bagging is None:
         return {}
     if not isinstance(bagging, BaggedEnsemble):
-        reason = "it says how bags are drawn: bagging=BaggedRegressor(n_bags=500, random_state=0)."
+        reason = "it sets how bags are drawn, for example bagging=BaggedRegressor(n_bags=500, random_state=0)."
         raise refuse_type("bagging", owner, "a BaggedRegressor, a BaggedClassifier or None", bagging, reason)
     if not isinstance(bagging.max_features, float) or bagging.max_features != 1.0:  # 1 is one column
-        reason = "the function gets all columns of a bag."
+        reason = "the function always gets all columns. Use 1.0."
         raise refuse_value("max_features", type(bagging).__name__, f"1.0 in {owner}", bagging.max_features, reason)
     return {name: getattr(bagging, name) for name in ("scheme", "n_bags", "n_jobs", "random_state")}

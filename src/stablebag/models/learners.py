@@ -1,4 +1,4 @@
-"""Learners: fresh, seeded copies, the columns that each sees, and checks of what they return."""
+"""Seeded copies of learners, the columns that each gets, and checks of what they return."""
 
 import copy
 import os
@@ -31,28 +31,28 @@ from stablebag._checks import check_integer, check_real, refuse_value, whole_row
 from stablebag.models.rows import unmasked
 
 # ------------------------------------------------------------------------------------------------------------- learners
-# Fresh copies of a learner, each with its own seed, on which all the randomness that it can reach depends.
+# Copies of a learner, each with its own seed for everything that it draws.
 #
-# A learner's `random_state` parameters that are None are filled, including nested ones and those of splitters, such
-# as ``KFold(shuffle=True)``. What is left draws from the global generators of numpy, Python and torch: these are
-# seeded for each bag and restored afterwards, and so are the process settings that a learner may change. What a bag's
-# learner does therefore depends only on its rows and its seed.
+# A learner's `random_state` parameters that are None get a seed, including nested parameters and splitters like
+# ``KFold(shuffle=True)``. Other random numbers come from the global generators of numpy, Python and torch, which are
+# seeded for each bag and restored afterwards, like all process settings that a learner may change. The model of a bag
+# therefore depends only on its rows and its seed.
 
 _PLAIN = (bool, int, float, str, bytes, np.generic, type(None))
-_KNOWN = ("sklearn.", "lightgbm.", "xgboost.", "catboost.")  # packages whose learners keep to their seeds
-_TAKES_CODES = ("xgboost.",)  # packages whose classifiers take the labels 0, 1, ... and no others
+_KNOWN = ("sklearn.", "lightgbm.", "xgboost.", "catboost.")  # packages whose learners only use their own seeds
+_TAKES_CODES = ("xgboost.",)  # packages whose classifiers only take the labels 0, 1, ...
 _NAMES_NONE = ("auto", "all", "balanced", "balanced_subsample", "majority", "minority", "not majority", "not minority")
 _ONE_IS_POSITIVE = ("f1", "precision", "recall", "jaccard", "average_precision", "neg_brier_score")  # scores, by name
-_DEPTH = 100  # the most levels of parameters inside parameters
+_DEPTH = 100  # the most levels of nested parameters
 _LARGEST_SEED = 2**31 - 1
 _PATIENCE = 60.0  # seconds to wait for a learner that must not run beside others
 
 
 class Copies:
-    """Unfitted copies of a learner, each with its own seed: `clone` and `set_params`, with a short cut.
+    """Unfitted copies of a learner, each with its own seed.
 
-    A learner that has only parameters, all of them plain values, is copied by calling its class: the same result in a
-    tenth of the time.
+    If all parameters are plain values, calling the class gives the same result as `clone` and `set_params` in a tenth
+    of the time.
     """
 
     def __init__(self, learner: Any) -> None:
@@ -65,12 +65,12 @@ class Copies:
         self.by_class = plain and usual and vars(learner).keys() == self.parameters.keys()
         self.by_deepcopy = not self.by_class and _shares_parts(learner)
         self.by_codes = _takes_codes_alone(learner)
-        # Such a learner of scikit-learn has the same parameters in all bags and contains no other estimators, so
-        # validating them in the first bag is enough. What any other learner validates while it fits is not known.
+        # These parameters are the same in all bags and contain no other estimators, so scikit-learn needs to validate
+        # them in the first bag only. Other packages may validate more than parameters.
         self.validated_once = self.by_class and type(learner).__module__.startswith("sklearn.")
 
     def copy(self, seed: int) -> Any:
-        """Return a copy with this seed; one that takes codes of labels alone is inside of what encodes them."""
+        """Return a copy with this seed; a learner that only takes the labels 0, 1, ... is wrapped in `LabelCodes`."""
         model = self._seeded(seed)
         return LabelCodes(model) if self.by_codes else model
 
@@ -81,12 +81,12 @@ class Copies:
             return type(self.learner)(**{**self.parameters, **seeds})
         model = copy.deepcopy(self.learner) if self.by_deepcopy else clone(self.learner)
         if model is self.learner or type(model) is FrozenEstimator:
-            return model  # a frozen learner is already fitted, and is its own clone
+            return model  # a frozen learner is already fitted and is its own clone
         if self.seed_names and not self._is_its_own_clone:
             model.set_params(**{name: seeds[name] for name in self.seed_names})
         parameters = model.get_params(deep=True) if self.splitter_names else {}
         for name in self.splitter_names:
-            parameters[name].random_state = seeds[name]  # of a copy: clone has copied the splitter
+            parameters[name].random_state = seeds[name]  # clone has copied the splitter
         return model
 
     @property
@@ -96,9 +96,9 @@ class Copies:
 
 
 class LabelCodes(ClassifierMixin, BaseEstimator):
-    """A classifier that takes the labels 0, 1, ... alone, fitted to the codes of whatever labels there are.
+    """A wrapper of a classifier that only takes the labels 0, 1, ...: it fits the codes of any labels.
 
-    A label's code is its place among those of the rows, in order. Whatever else is asked of it, the classifier answers.
+    A label's code is its place among the sorted labels of the rows. All other attributes are the classifier's.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> model = LabelCodes(LogisticRegression()).fit([[0.0], [1.0]], ["no", "yes"])
@@ -110,7 +110,7 @@ class LabelCodes(ClassifierMixin, BaseEstimator):
         self.estimator = estimator
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
-        """Fit the classifier to the codes of these labels; those of an `eval_set` are encoded alike."""
+        """Fit the classifier to the codes of these labels, also in an `eval_set`."""
         self.classes_, codes = np.unique(y, return_inverse=True)
         for name in params:
             if name.split("__")[-1] == "eval_set" and params[name] is not None:
@@ -119,12 +119,12 @@ class LabelCodes(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any, **params: Any) -> np.ndarray:
-        """Return labels for the codes that the classifier predicts."""
+        """Return the labels of the predicted codes."""
         labels: np.ndarray = self.classes_[np.asarray(self.estimator.predict(X, **params)).astype(int)]
         return labels
 
     def as_fitted(self) -> Any:
-        """Return the classifier itself where labels are their own codes."""
+        """Return the classifier itself if the labels are 0, 1, ..."""
         alike = self.classes_.dtype.kind in "biuf" and np.array_equal(self.classes_, np.arange(len(self.classes_)))
         return self.estimator if alike else self
 
@@ -132,7 +132,9 @@ class LabelCodes(ClassifierMixin, BaseEstimator):
         known = {label: code for code, label in enumerate(self.classes_.tolist())}
         unknown = [label for label in np.asarray(labels).tolist() if label not in known]
         if unknown:
-            raise ValueError(f"eval_set has the class {unknown[0]!r}, which these rows lack. Leave eval_set out.")
+            raise ValueError(
+                f"eval_set contains the class {unknown[0]!r}, but this bag has no row of it. Fit without eval_set."
+            )
         return np.array([known[label] for label in np.asarray(labels).tolist()])
 
     def __getattr__(self, name: str) -> Any:
@@ -142,7 +144,7 @@ class LabelCodes(ClassifierMixin, BaseEstimator):
 
 
 def _takes_codes_alone(learner: Any) -> bool:
-    """Whether a classifier in it takes the codes of labels alone, and nothing in it names labels."""
+    """Whether a classifier in the learner only takes the labels 0, 1, ..., and no parameter names a label."""
     if isinstance(learner, LabelCodes) or not hasattr(learner, "get_params"):
         return False
     named = {"": learner, **learner.get_params(deep=True)}
@@ -163,10 +165,10 @@ def _takes_codes_alone(learner: Any) -> bool:
 
 
 class Surroundings:
-    """What a learner finds around it: generators seeded for its bag, and settings as in a fresh process.
+    """The process state that a learner may use: global random generators and settings.
 
-    All of this is shared by the whole process. A learner that is known to use none of it is left alone; any other has
-    it to itself while it runs, and it is restored afterwards.
+    Learners that are known not to use it may run at the same time. Any other learner runs alone, with seeded generators
+    and default settings, which are restored afterwards.
     """
 
     def __init__(self, learner: Any) -> None:
@@ -176,12 +178,12 @@ class Surroundings:
 
     @property
     def may_run_beside_others(self) -> bool:
-        """Whether several such learners may run in threads at once."""
+        """Whether several such learners may run in threads at the same time."""
         return self.harmless and not self.shares_a_generator
 
     @contextmanager
     def __call__(self, *seed: int) -> Iterator[None]:
-        """Run one bag's learner so that everything it draws depends on its seed."""
+        """Run a bag's learner so that everything it draws depends on its seed."""
         if self.may_run_beside_others:
             yield
             return
@@ -190,7 +192,7 @@ class Surroundings:
                 yield
                 return
             before = np.random.get_state(legacy=False), random.getstate()
-            (word,) = np.random.SeedSequence((*seed, 1)).generate_state(1)  # a stream other than the learner's own
+            (word,) = np.random.SeedSequence((*seed, 1)).generate_state(1)  # not the stream of the learner itself
             np.random.seed(word)
             random.seed(int(word))
             try:
@@ -202,9 +204,9 @@ class Surroundings:
 
 
 def keeps_to_its_seeds(learner: Any) -> bool:
-    """Return whether a learner is known to draw only from its seeds, once these are filled, and to change nothing.
+    """Return whether a learner is known to draw only from its own seeds and to change no process settings.
 
-    This is known if all parts are from packages whose learners do so, with plain parameters and filled seeds.
+    This is known if all its parts come from packages whose learners do so, and all seeds are set.
 
     >>> from sklearn.feature_selection import SelectKBest, mutual_info_regression
     >>> from sklearn.linear_model import LinearRegression
@@ -215,24 +217,23 @@ def keeps_to_its_seeds(learner: Any) -> bool:
 
 
 def refuse_endless(learner: Any, owner: str) -> None:
-    """Refuse a learner with a parameter that contains itself, of which neither copies nor names would end."""
-    ways: list[Iterator[Any]] = [iter([learner])]
-    inside: list[int] = []  # what each of the ways leads out of
+    """Refuse a learner with a parameter that contains itself, which could not be copied."""
+    paths: list[Iterator[Any]] = [iter([learner])]
+    parents: list[int] = []
     done = set[int]()
-    while ways:
-        part = next(ways[-1], ways)
-        if part is ways:
-            ways.pop()
-            done.update(inside[-1:])
-            del inside[-1:]
-        elif id(part) in inside or len(inside) > _DEPTH:
-            what = (
-                f"contains itself ({type(part).__name__})" if id(part) in inside else f"has more than {_DEPTH} levels"
-            )
+    while paths:
+        part = next(paths[-1], paths)
+        if part is paths:
+            paths.pop()
+            done.update(parents[-1:])
+            del parents[-1:]
+        elif id(part) in parents or len(parents) > _DEPTH:
+            endless = id(part) in parents
+            what = f"contains itself ({type(part).__name__})" if endless else f"has more than {_DEPTH} levels"
             raise ValueError(f"A parameter of {owner}'s estimator {what}, so it cannot be cloned. Pass another value.")
         elif id(part) not in done and (parts := _direct_parts(part)):
-            ways.append(iter(parts))
-            inside.append(id(part))
+            paths.append(iter(parts))
+            parents.append(id(part))
 
 
 def _direct_parts(part: Any) -> list[Any]:
@@ -247,9 +248,9 @@ def _direct_parts(part: Any) -> list[Any]:
 
 
 def may_predict(learner: Any) -> bool:
-    """Return whether a learner predicts, or may once it is fitted, as it says that it is a classifier or a regressor.
+    """Return whether a learner can predict, or may be able to once it is fitted.
 
-    A stacked learner, for instance, has the method `predict` only after its last part was fitted.
+    A stacked learner, for example, has the method `predict` only after `fit`.
 
     >>> from sklearn.ensemble import StackingRegressor
     >>> from sklearn.linear_model import Ridge
@@ -278,19 +279,19 @@ def random_state_names(learner: Any) -> list[str]:
     names = [name for name, value in parameters.items() if name.split("__")[-1] == "random_state" and value is None]
 
     def seeds_its_parts(prefix: str) -> bool:
-        # A bagged ensemble does: if the seed of its learner were filled here, it would be the same in all its bags.
+        # A bagged ensemble does. If its learner's seed were set here, it would be the same in all its bags.
         return hasattr(parameters.get(prefix.removesuffix("__")), "bag_predictions")
 
     return sorted(name for name in names if not any(seeds_its_parts(name[:end]) for end in _starts_of_parts(name)))
 
 
 def has_callbacks(learner: Any) -> bool:
-    """Return whether callbacks of scikit-learn are set on a learner or on a part of it."""
+    """Return whether a learner or a part of it has scikit-learn callbacks."""
     return any(getattr(part, "_skl_callbacks", None) for part in _parts(learner))
 
 
 def without_callbacks(model: Any) -> Any:
-    """Return a fitted model after its callbacks were removed: each one that travels opens a line to the first."""
+    """Remove the callbacks of a fitted model, because each copied callback opens a connection to the original."""
     for part in _parts(model):
         for each in (part, *getattr(part, "__dict__", {}).values()):
             if hasattr(each, "set_callbacks"):
@@ -299,20 +300,19 @@ def without_callbacks(model: Any) -> Any:
 
 
 def isolated(name: str, value: Any) -> Any:
-    """Return a fit parameter that all bags share, copied if needed so that no learner can change another's."""
+    """Return a fit parameter that all bags share, copied if a learner could change it."""
     if isinstance(value, (*_PLAIN, type, types.FunctionType, types.BuiltinFunctionType)):
         return value
     try:
         return copy.deepcopy(value)
     except Exception as error:
         raise TypeError(
-            f"The fit parameter {name!r} cannot be copied ({error}), so bags would share it. Pass something that can "
-            "be copied."
+            f"The fit parameter {name!r} cannot be copied for each bag: {error}. Pass an object that can be copied."
         ) from error
 
 
 def _is_known(part: Any) -> bool:
-    """Whether a part of a learner whose seeds are filled is known to keep to them."""
+    """Whether a part of a learner, with its seeds set, is known to draw only from them."""
     if isinstance(part, (*_PLAIN, np.ndarray, slice, range)):
         return True
     if isinstance(part, list | tuple):
@@ -324,17 +324,17 @@ def _is_known(part: Any) -> bool:
     if isinstance(part, type) or not hasattr(part, "get_params") or not type(part).__module__.startswith(_KNOWN):
         return False
     parameters = part.get_params(deep=False)
-    seed = parameters.get("random_state", 0)  # it may be "deprecated"; the learner then shuffles as it likes
+    seed = parameters.get("random_state", 0)  # it may be "deprecated", and the learner then ignores it
     return isinstance(seed, int | np.integer) and all(map(_is_known, parameters.values()))
 
 
 def _shares_parts(learner: Any) -> bool:
-    """Whether a clone shares an estimator with the learner: one that declares itself its own clone."""
+    """Whether a clone shares an estimator with the learner, because that estimator is its own clone."""
     named = {"": learner, **learner.get_params(deep=True)}
     frozen = [f"{name}__" if name else "" for name, part in named.items() if type(part) is FrozenEstimator]
 
     def stays(name: str) -> bool:
-        """Whether it is a frozen learner, or inside one: these are already fitted and may be shared."""
+        """Whether it is a frozen learner or inside one: these are already fitted and may be shared."""
         return any(f"{name}__".startswith(prefix) for prefix in frozen)
 
     mine = {id(part) for name, part in named.items() if hasattr(part, "fit") and not stays(name)}
@@ -348,7 +348,7 @@ def _starts_of_parts(name: str) -> list[int]:
 
 
 def _unseeded_splitters(learner: Any) -> list[str]:
-    """The names of parameters that are splitters and shuffle without a seed."""
+    """The names of parameters that are splitters which shuffle without a seed."""
 
     def shuffles(value: Any) -> bool:
         return hasattr(value, "split") and getattr(value, "random_state", 0) is None and getattr(value, "shuffle", True)
@@ -361,7 +361,7 @@ def _parts(learner: Any) -> list[Any]:
 
 
 def _uses_libsvm_or_liblinear(part: Any) -> bool:
-    """Whether it may draw from the generator that these two C libraries share across the whole process."""
+    """Whether it may draw from the one generator per process that these C libraries use."""
     if isinstance(part, LogisticRegression | LogisticRegressionCV):
         return bool(part.solver == "liblinear")
     # Calibration contains a LinearSVC by default.
@@ -369,18 +369,18 @@ def _uses_libsvm_or_liblinear(part: Any) -> bool:
 
 
 def _spread(seed: int, count: int) -> list[int]:
-    """Make one seed into several, for a learner with several random parts; a single part gets it as it is."""
+    """Make several seeds from one, for a learner with several random parts; a single part gets the seed itself."""
     if count == 1:
         return [seed]
     return [int(word) % _LARGEST_SEED for word in np.random.SeedSequence(seed).generate_state(count)]
 
 
-# ----------------------------------------------------------------------------------------------- what all threads share
+# ------------------------------------------------------------------------------------------ state of the whole process
 
 
 @contextmanager
 def _settings_of_its_own() -> Iterator[None]:
-    """Restore what a learner may change: scikit-learn's, numpy's and Python's settings, and the environment."""
+    """Restore what a learner may change: settings of scikit-learn, numpy and Python, and the environment."""
     environment = os.environ.copy()
     with ExitStack() as stack:
         stack.enter_context(config_context())
@@ -397,13 +397,13 @@ def _settings_of_its_own() -> Iterator[None]:
 
 
 def torch_is_there() -> bool:
-    """Return whether torch is imported, and so has generators that can be seeded."""
+    """Return whether torch is imported, so that its generators can be seeded."""
     return hasattr(sys.modules.get("torch"), "manual_seed")
 
 
 @contextmanager
 def _torch_seeded(seed: int) -> Iterator[None]:
-    """Seed torch's generators, if it is imported, and restore those of the processor and of the graphics cards."""
+    """Seed torch's generators for the CPU and GPUs, if torch is imported, and restore them afterwards."""
     if not torch_is_there():
         yield
         return
@@ -418,7 +418,7 @@ _turns = threading.RLock()
 
 
 def _renew_turns() -> None:
-    """Make a new lock in a forked process, where no thread could release the one it inherited."""
+    """Make a new lock in a forked process, where no thread could release the inherited one."""
     global _turns
     _turns = threading.RLock()
 
@@ -429,13 +429,13 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def _turn(stay: bool) -> Iterator[None]:
-    """Wait for this thread's turn; what a learner runs in parallel may have to stay in the thread that has it."""
+    """Wait for this thread's turn; with `stay`, or outside the main thread, nested work runs in the same thread."""
     turns = _turns
     mine = turns.acquire(timeout=_PATIENCE)
     if not mine:  # the thread that has the turn may be waiting for this one
         warnings.warn(
-            f"After waiting for {_PATIENCE:g} seconds, a learner was run beside another although both may use the "
-            "process's random generators. Results may depend on which came first.",
+            f"Two learners ran at the same time because one waited for more than {_PATIENCE:g} seconds. Both may use "
+            "the global random generators, so the results may not be reproducible. Use n_jobs=1 and no other threads.",
             stacklevel=2,
         )
     stay = stay or threading.current_thread() is not threading.main_thread()
@@ -448,24 +448,24 @@ def _turn(stay: bool) -> Iterator[None]:
 
 
 # ------------------------------------------------------------------------------------------------------------ subspaces
-# Random subspaces: each bag's learner sees some of the columns, drawn from its seed and never from the rows.
+# Random subspaces: each bag's learner gets some of the columns, drawn from its seed and independent of the rows.
 #
-# The learner that the theorems are about is then: draw columns from the seed, and fit to these. It is a randomized
-# learner like any other, and everything that is proved for every learner is proved for it.
+# The theorems then apply to the learner "draw columns from the seed, and fit to these". It is a randomized learner, and
+# the theorems hold for every randomized learner.
 
-_STREAM = 2  # of a seed, apart from those of the learner itself
+_STREAM = 2  # of a seed, other than those of the learner itself
 
 
 @dataclass(frozen=True)
 class Subspaces:
-    """The columns that each bag's learner sees: so many of those of the table, each set of them equally likely.
+    """The columns that each bag's learner gets: a fixed number of them, with every set equally likely.
 
     Parameters
     ----------
     n_features : int
         The number of columns of the table.
     size : int
-        How many of them a learner sees.
+        How many of them a learner gets.
 
     Examples
     --------
@@ -478,7 +478,7 @@ class Subspaces:
 
     @classmethod
     def read(cls, max_features: Any, n_features: int, owner: str) -> "Subspaces | None":
-        """Return what `max_features` means for so many columns; None if learners see them all.
+        """Return the subspaces for `max_features` and a number of columns; None if learners get all columns.
 
         >>> Subspaces.read(0.5, 7, "BaggedRegressor"), Subspaces.read(1.0, 7, "BaggedRegressor")
         (Subspaces(n_features=7, size=3), None)
@@ -487,23 +487,22 @@ class Subspaces:
         if isinstance(max_features, Integral):
             size = int(max_features)
             if size > n_features:
-                reason = f"there are {n_features:,} columns. Use 1.0 for all."
-                raise refuse_value("max_features", owner, f"at most {n_features:,} here", size, reason)
+                reason = "X has no more columns. Use 1.0 for all of them."
+                raise refuse_value("max_features", owner, f"at most {n_features:,}", size, reason)
         else:
             size = max(1, whole_rows(max_features, n_features))
         return None if size == n_features else cls(n_features, size)
 
     def of(self, seed: int) -> np.ndarray:
-        """Return the columns that the learner with this seed sees, in the order of the table."""
+        """Return the columns for the learner with this seed, in the order of the table."""
         words = Philox(SeedSequence((seed, _STREAM))).random_raw(self.n_features)
         return np.sort(np.argsort(words, kind="stable")[: self.size])
 
     def warn_of_one(self, stacklevel: int) -> None:
-        """Warn that all bags see the same columns, because all learners have the same seed."""
+        """Warn that all bags get the same columns, because all learners have the same seed."""
         warnings.warn(
-            f'With n_bags="all" the learner has the same seed in every bag, so all bags see the same {self.size:,} of '
-            f"{self.n_features:,} columns. Draw some bags (n_bags=500) for columns of their own, or use "
-            "max_features=1.0.",
+            f'With n_bags="all", all bags use the same {self.size:,} of {self.n_features:,} columns, because they '
+            "share one seed. Use n_bags=500 for different columns in each bag, or max_features=1.0 for all columns.",
             stacklevel=stacklevel,
         )
 
@@ -514,8 +513,8 @@ class Subspaces:
 
 
 def check_max_features(value: Any, owner: str) -> None:
-    """Refuse a number of columns that is no whole number from 1 on and no share of them."""
-    reason = "it is how many columns each bag's learner sees, or their share. Use 1.0 for all."
+    """Refuse anything but a whole number from 1 on or a fraction in (0, 1]."""
+    reason = "it is a number of columns (int) or a fraction of them (float). Use 1.0 for all columns."
     if isinstance(value, Integral) and not isinstance(value, bool):
         check_integer(value, "max_features", owner, minimum=1, reason=reason)
     else:
@@ -523,16 +522,16 @@ def check_max_features(value: Any, owner: str) -> None:
 
 
 # -------------------------------------------------------------------------------------------------------------- outputs
-# Checks of what learners return before it is averaged: a copy of the right shape, of numbers or of known classes.
+# Checks of the predictions of learners before they are averaged: the right shape, and numbers or known classes.
 
-_OFF = 1e-3  # how far the sum of probabilities may be from 1: some learners work in half precision
+_OFF = 1e-3  # how far the sum of probabilities may be from 1, because some learners work in half precision
 _ROUNDING = 1e-9
 
 
 def numbers(given: Any, n_points: int, n_outputs: int | None = None, places: np.ndarray | None = None) -> np.ndarray:
-    """Return the predictions of a regressor: one number for each point, or one for each output, in a new array.
+    """Return the predictions of a regressor in a new array: one number per point, or one per point and output.
 
-    If the points are some of a table, `places` are their numbers there, for error messages.
+    If the points are some rows of a table, `places` are their positions there, for error messages.
 
     >>> numbers([[1], [2]], n_points=2)
     array([1., 2.])
@@ -541,11 +540,14 @@ def numbers(given: Any, n_points: int, n_outputs: int | None = None, places: np.
     if n_outputs is not None:
         if prediction.shape != (n_points, n_outputs):
             raise ValueError(
-                f"it predicted an array of shape {prediction.shape} for {n_outputs} outputs at {n_points} points."
+                f"it predicted an array of shape {prediction.shape} instead of {(n_points, n_outputs)}, one number per "
+                "point and output."
             )
         return _without_nan(np.ascontiguousarray(prediction), places)
     if prediction.shape not in ((n_points,), (n_points, 1)):
-        raise ValueError(f"it predicted an array of shape {prediction.shape} for {n_points} points.")
+        raise ValueError(
+            f"it predicted an array of shape {prediction.shape} instead of {(n_points,)}, one number per point."
+        )
     return _without_nan(prediction.reshape(-1), places)
 
 
@@ -553,7 +555,7 @@ def votes(given: Any, n_points: int, classes: np.ndarray) -> np.ndarray:
     """Return one-hot votes for the labels that a classifier predicts: one label for each point."""
     labels = np.asarray(unmasked(given))
     if labels.shape not in ((n_points,), (n_points, 1)):
-        raise ValueError(f"it predicted labels of shape {labels.shape} for {n_points} points.")
+        raise ValueError(f"it predicted labels of shape {labels.shape} instead of {(n_points,)}, one per point.")
     return one_hot(labels, classes)
 
 
@@ -567,18 +569,18 @@ def probabilities(
     """
     seen = np.asarray(seen)
     if seen.ndim != 1:
-        raise ValueError(f"its classes_ are not a list of labels, but an array of shape {seen.shape}.")
+        raise ValueError(f"its classes_ must be a list of labels, got an array of shape {seen.shape}.")
     if len(set(seen.tolist())) != len(seen):
-        raise ValueError(f"its classes_ have the same class twice: {seen.tolist()}.")
+        raise ValueError(f"its classes_ contain a class twice: {seen.tolist()}.")
     table = _reals(given)
     if table.shape != (n_points, len(seen)):
-        raise ValueError(f"its probabilities have shape {table.shape}, not {(n_points, len(seen))}.")
+        raise ValueError(f"its probabilities have shape {table.shape} instead of {(n_points, len(seen))}.")
     _without_nan(table, places)
     total = table.sum(axis=1)
     if (np.abs(table - 0.5) > 0.5 + _OFF).any() or (np.abs(total - 1) > _OFF).any():
-        raise ValueError("its probabilities are not between 0 and 1 with sum 1.")
+        raise ValueError("its probabilities must be between 0 and 1 and sum to 1.")
     if (np.abs(table - 0.5) > 0.5).any() or (np.abs(total - 1) > _ROUNDING).any():
-        table = np.clip(table, 0.0, 1.0)  # the proofs are about probabilities
+        table = np.clip(table, 0.0, 1.0)  # the proofs need exact probabilities
         table /= table.sum(axis=1, keepdims=True)
     if np.array_equal(seen, classes):
         return table
@@ -588,10 +590,10 @@ def probabilities(
 
 
 def decisions(given: Any, n_points: int, seen: Any, classes: np.ndarray) -> np.ndarray:
-    """Return the decision function for all classes, or of the second of two: one number for each point.
+    """Return the decision function for all classes; with two classes, for the second.
 
-    A class that a classifier has not seen gets the lowest of its scores at the point, so that it never leads. A single
-    column is the score of the second class that was seen; its negative is that of the first.
+    A class that the classifier has not seen gets the lowest score at each point, so that it never wins. A single column
+    is the score of the second class that was seen, and its negative is the score of the first.
 
     >>> decisions([[0.5, -2.0]], 1, seen=["a", "c"], classes=np.array(["a", "b", "c"]))
     array([[ 0.5, -2. , -2. ]])
@@ -610,14 +612,14 @@ def decisions(given: Any, n_points: int, seen: Any, classes: np.ndarray) -> np.n
         scores = np.stack([-second, second], axis=1)
     if len(classes) == 2 or scores.shape != (n_points, len(seen)):
         expected = (n_points,) if len(classes) == 2 else (n_points, len(seen))
-        raise ValueError(f"its decision function has shape {scores.shape}, not {expected}.")
+        raise ValueError(f"its decision function has shape {scores.shape} instead of {expected}.")
     aligned = np.repeat(scores.min(axis=1, keepdims=True), len(classes), axis=1)
     aligned[:, places] = scores
     return aligned
 
 
 def undecided(n_points: int, classes: np.ndarray) -> np.ndarray:
-    """Return the decision function of a bag without rows or with a single class: zero, for lack of any other."""
+    """Return the decision function of a bag without rows or with a single class: zero."""
     return np.zeros(n_points if len(classes) == 2 else (n_points, len(classes)))
 
 
@@ -629,12 +631,12 @@ def one_hot(labels: Any, classes: np.ndarray) -> np.ndarray:
            [1., 0., 0.]])
     """
     labels = np.asarray(labels).reshape(-1)
-    if labels.dtype.kind != classes.dtype.kind:  # numpy does not compare texts with numbers
+    if labels.dtype.kind != classes.dtype.kind:  # numpy cannot compare strings with numbers
         labels, classes = labels.astype(object), classes.astype(object)
     table: np.ndarray = np.equal(labels[:, None], classes[None, :]).astype(float)
     if not table.any(axis=1).all():
         unknown = labels[~table.any(axis=1)][0]
-        raise ValueError(f"it predicts the class {unknown!r}, which is not among {classes.tolist()}.")
+        raise ValueError(f"it predicted the class {unknown!r}, but the classes are {classes.tolist()}.")
     return table
 
 
@@ -642,7 +644,7 @@ def _reals(given: Any) -> np.ndarray:
     """Real numbers in a new array, because the learner may reuse its own."""
     array = np.asarray(unmasked(given))
     if array.dtype.kind not in "biufO":
-        raise ValueError(f"it predicted values of type {array.dtype}, which are not real numbers.")
+        raise ValueError(f"it predicted values of type {array.dtype} instead of real numbers.")
     return np.array(array, dtype=float)
 
 

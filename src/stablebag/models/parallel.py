@@ -1,4 +1,4 @@
-"""Parallel work through joblib, and its progress."""
+"""Parallel work through joblib, and progress reports."""
 
 import itertools
 import math
@@ -24,35 +24,35 @@ from threadpoolctl import ThreadpoolController
 from stablebag._checks import check_jobs, refuse_type
 
 # ------------------------------------------------------------------------------------------------------------- progress
-# Progress: every long piece of work tells whoever listens how many of its fits are done, and what it does beside.
+# Progress: long work reports how many fits are done, and its other steps, to listeners.
 
 OnProgress: TypeAlias = Callable[[int, int], None]
 OnStep: TypeAlias = Callable[[str], None]
 _listener: ContextVar[OnProgress | None] = ContextVar("stablebag progress", default=None)
-_told: ContextVar[OnStep | None] = ContextVar("stablebag steps", default=None)
-_noticed: ContextVar[OnStep | None] = ContextVar("stablebag notices", default=None)
+_step_listener: ContextVar[OnStep | None] = ContextVar("stablebag steps", default=None)
+_notice_listener: ContextVar[OnStep | None] = ContextVar("stablebag notices", default=None)
 
 
 @contextmanager
 def on_progress(listener: OnProgress) -> Iterator[None]:
-    """Listen to the progress of long work inside a ``with`` block.
+    """Report the progress of all fits inside a ``with`` block.
 
     Parameters
     ----------
     listener : callable
-        ``listener(done, total)`` is called at the start and after every fit, with the number of fits done and the
-        total. `fit`, refits, intervals by refitting and studies report their progress; if one of them runs inside
-        another, only the outer one does.
+        ``listener(done, total)`` is called at the start and after every fit, with the number of finished fits and the
+        total. `fit`, refits, intervals by refitting and studies report their progress. If one runs inside another, only
+        the outer one reports.
 
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from stablebag import BaggedRegressor, on_progress
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> told = []
-    >>> with on_progress(lambda done, total: told.append((done, total))):
+    >>> calls = []
+    >>> with on_progress(lambda done, total: calls.append((done, total))):
     ...     model = BaggedRegressor(n_bags=3, random_state=0).fit(X, y)
-    >>> told
+    >>> calls
     [(0, 3), (1, 3), (2, 3), (3, 3)]
     """
     if not callable(listener):
@@ -66,34 +66,34 @@ def on_progress(listener: OnProgress) -> Iterator[None]:
 
 @contextmanager
 def on_step(listener: OnStep) -> Iterator[None]:
-    """Listen, inside a ``with`` block, to what long work does beside fitting; `step` calls ``listener(words)``."""
-    token = _told.set(listener)
+    """Call ``listener(words)`` for each `step` of long work inside a ``with`` block."""
+    token = _step_listener.set(listener)
     try:
         yield
     finally:
-        _told.reset(token)
+        _step_listener.reset(token)
 
 
 def step(words: str) -> None:
-    """Tell whoever listens what is done from now on, such as "Predicting 10,000 held-out rows"."""
-    listener = _told.get()
+    """Report what starts now, for example "Predicting 10,000 held-out rows"."""
+    listener = _step_listener.get()
     if listener is not None:
         listener(words)
 
 
 @contextmanager
 def on_notice(listener: OnStep) -> Iterator[None]:
-    """Hear, inside a ``with`` block, the sentences that are warnings otherwise; ``listener(sentence)`` is called."""
-    token = _noticed.set(listener)
+    """Call ``listener(sentence)`` for each `notice` inside a ``with`` block, instead of warning."""
+    token = _notice_listener.set(listener)
     try:
         yield
     finally:
-        _noticed.reset(token)
+        _notice_listener.reset(token)
 
 
 def notice(sentence: str) -> None:
-    """Say what somebody should know but need not do anything about: to whoever listens, or else as a warning."""
-    listener = _noticed.get()
+    """Report something that needs no action: to the listener, or else as a warning."""
+    listener = _notice_listener.get()
     if listener is None:
         warnings.warn(sentence, UserWarning, stacklevel=3)
     else:
@@ -111,7 +111,7 @@ class Count:
         self.reach(self.done + 1)
 
     def reach(self, done: int) -> None:
-        """Report how many fits are done; a smaller number than before is ignored."""
+        """Report how many fits are done; ignore a smaller number than before."""
         if min(done, self.total) > self.done:
             self.done = min(done, self.total)
             if self.listener is not None:
@@ -119,7 +119,7 @@ class Count:
 
     @contextmanager
     def part(self) -> Iterator[None]:
-        """Count the work in a ``with`` block, which reports its own progress, as a part of this."""
+        """Count work that reports its own progress inside a ``with`` block as a part of this work."""
         before = self.done
         with on_progress(lambda done, total: self.reach(before + done)):
             yield
@@ -127,7 +127,7 @@ class Count:
 
 @contextmanager
 def counted(total: int) -> Iterator[Count]:
-    """Count the fits of a piece of work; work inside it does not report by itself."""
+    """Count the fits of a piece of work; work inside it does not report."""
     count = Count(total, _listener.get())
     if count.listener is not None:
         count.listener(0, total)
@@ -139,22 +139,21 @@ def counted(total: int) -> Iterator[Count]:
 
 
 # ------------------------------------------------------------------------------------------------------------- parallel
-# Work handed out to joblib's workers, whatever the backend: results in order, one thread each, prompt stops.
+# Work for joblib's workers with any backend: results in order, one thread per worker, and quick stops.
 
-_stopped = set[str]()  # the tokens of parallel work that was given up
+_stopped = set[str]()  # the tokens of parallel work that was cancelled
 _SECONDS = 0.5  # how long a batch should take
-_ROUNDS = 2  # batches per worker that are handed out together to backends that return all results at once
-_PER_PROCESSOR = 2  # workers on this machine for each of its processors, at most: more would only take memory
-_LOOK = 0.5  # seconds between two looks of a worker at who started it
-_DEATHS = {"KilledWorker", "WorkerCrashedError"}  # what dask and ray raise when a worker is gone
-_watched = set[int]()  # processes whose end ends this one
+_ROUNDS = 2  # batches per worker to submit together, for backends that return all results at once
+_PER_PROCESSOR = 2  # the most workers per processor on this machine: more would only take memory
+_LOOK = 0.5  # seconds after which a worker checks again whether its parent is alive
+_DEATHS = {"KilledWorker", "WorkerCrashedError"}  # raised by dask and ray when a worker died
+_watched = set[int]()  # parents that this process ends with
 
 
 def n_workers(n_jobs: int | None, *, threads: bool = False, beside_others: bool = True) -> int:
-    """Return how many workers there are: as many as asked for, but on this machine at most two for each processor.
+    """Return the number of workers: as many as requested, but on this machine at most two per processor.
 
-    It is one if the workers are threads, either by the backend or because `threads` asks for them, and the learner must
-    not run beside others.
+    It is one if the workers are threads (because of the backend or `threads`) and the learner must run alone.
     """
     backend = get_active_backend()[0]
     threads = threads or bool(getattr(backend, "uses_threads", False))
@@ -174,16 +173,16 @@ def on_this_machine() -> bool:
 
 
 class Pace:
-    """How many bags to hand out at a time: one at first, and then as many as take about half a second.
+    """The number of bags per batch: one at first, and then as many as take about half a second.
 
-    The first result therefore comes after one fit, however long it takes, but short fits are not handed out one by one.
+    The first result comes after a single fit, and later batches are large enough for short fits.
     """
 
     def __init__(self, workers: int) -> None:
-        self.workers, self.seconds = workers, math.inf  # for one bag, as far as known
+        self.workers, self.seconds = workers, math.inf  # per bag; unknown at first
 
     def batches(self, n_bags: int) -> Iterator[tuple[int, int]]:
-        """Yield the first bag of each batch and the one after its last; sizes follow the times learned so far."""
+        """Yield the first bag of each batch and the one after its last; sizes depend on the latest times."""
         first = 0
         while first < n_bags:
             wanted = 1 if math.isinf(self.seconds) else int(_SECONDS / max(self.seconds, 1e-6))
@@ -193,7 +192,7 @@ class Pace:
             first = stop
 
     def learn(self, n_bags: int, seconds: float) -> None:
-        """Note how long a worker took for some bags."""
+        """Record how long a worker took for some bags."""
         if n_bags:
             self.seconds = seconds / n_bags
 
@@ -206,8 +205,8 @@ def results(
     pace: Pace | None = None,
     **options: Any,
 ) -> Iterator[Iterator[Any]]:
-    """Provide what a task yields for many arguments, in order, as it comes; leaving the block stops the workers."""
-    token = uuid4().hex  # unique, because a worker may itself hand out work
+    """Yield the results of a task for many arguments, in order; leaving the block stops the workers."""
+    token = uuid4().hex  # unique, because a worker may start parallel work itself
     work = (delayed(_listed)(token, os.getpid(), task, *some) for some in arguments)
     _hear_of_deaths(get_active_backend()[0])
     here = on_this_machine() or options.get("require") == "sharedmem"
@@ -223,7 +222,7 @@ def results(
         _stopped.add(token)
         if "pickle" in str(error):
             raise TypeError(
-                f"The learner, or what it was fitted to, cannot be sent to another process: {error}. Use n_jobs=1."
+                f"The learner or its data cannot be sent to another process: {error}. Use n_jobs=1."
             ) from error
         raise
     except BaseException as error:
@@ -238,22 +237,22 @@ def results(
 
 
 def _killed(about: str) -> RuntimeError:
-    """The error for a worker that is gone; `about` is what the engine says of it."""
+    """The error for a worker that died; `about` is the engine's message."""
     return RuntimeError(
-        f"A worker process was ended from outside or crashed{about}. Most often this is the system, because memory ran "
-        "out: use fewer jobs (n_jobs=1 or --jobs 1), smaller bags or fewer columns."
+        f"A worker process crashed or was killed{about}, most often because memory ran out. Use fewer jobs (n_jobs=1 "
+        "or --jobs 1), smaller bags or fewer columns."
     )
 
 
 class _Failed:
-    """What comes back in place of a batch whose worker is gone."""
+    """The result of a batch whose worker died."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
 
 def _hear_of_deaths(backend: Any) -> None:
-    """Let joblib's backend of dask tell of batches whose worker is gone; by itself it waits for them without end."""
+    """Make joblib's dask backend report batches whose worker died; without this it waits for them forever."""
     if type(backend).__module__ != "joblib._dask" or "submit" in vars(backend):
         return
     submit, retrieve = backend.submit, backend.retrieve_result_callback
@@ -278,7 +277,7 @@ def _hear_of_deaths(backend: Any) -> None:
 def _as_they_come(work: Iterator[Any], n_jobs: int | None, **options: Any) -> Any:
     try:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator", **options)
-    except ValueError:  # this backend returns all results at once: hand out a few batches at a time
+    except ValueError:  # this backend returns all results at once, so submit a few batches at a time
         return _in_rounds(work, Parallel(n_jobs=n_jobs, **options))
     return parallel(work)
 
@@ -290,9 +289,9 @@ def _in_rounds(work: Iterator[Any], parallel: Any) -> Iterator[Any]:
 
 
 def _listed(token: str, owner: int, task: Callable[..., Iterator[Any]], *arguments: Any) -> tuple[list[Any], float]:
-    """What a task yields and how long it takes; it stops if its results are no longer wanted.
+    """The results of a task and how long it took; it stops if the work was cancelled.
 
-    Threads cannot be ended from outside, so they look for themselves. A process ends with its owner.
+    Threads cannot be stopped from outside, so they check for themselves. A process ends with its parent.
     """
     if os.getppid() == owner and owner not in _watched:
         _watched.add(owner)
@@ -305,12 +304,12 @@ def _listed(token: str, owner: int, task: Callable[..., Iterator[Any]], *argumen
                 break
             found.append(item)
     except BagError as failure:
-        found.append(failure)  # in its place, so that the first bag to fail is reported for any n_jobs
+        found.append(failure)  # in bag order, so that every n_jobs reports the same bag
     return found, time.perf_counter() - start
 
 
 def _end_with(owner: int) -> None:
-    """End this process when the one that started it is gone, even if that was killed and could tell nobody."""
+    """End this process when its parent is gone, even if the parent was killed."""
     while os.getppid() == owner:
         time.sleep(_LOOK)
     os._exit(1)
@@ -328,7 +327,7 @@ def _in_order(batches: Iterable[tuple[list[Any], float]], pace: Pace | None) -> 
 
 
 class BagError(Exception):
-    """An error that a learner raised in a bag, with what the message about it needs, even from another process."""
+    """An error that a learner raised in a bag, perhaps in another process, with everything the message needs."""
 
     def __init__(self, number: int, doing: str, cause: Exception, contents: str = "") -> None:
         super().__init__(number, doing, cause, contents)
@@ -344,17 +343,16 @@ class BagError(Exception):
         return cls(number, doing, error, contents)
 
     def explained(self, what: str) -> Exception:
-        """Return an error of the learner's kind that says in which bag it was raised."""
+        """Return an error of the same kind that names the bag."""
         kind = next((kind for kind in (ValueError, TypeError) if isinstance(self.cause, kind)), RuntimeError)
         return kind(f"{what} bag {self.number}{self.contents}: {type(self.cause).__name__}: {self.cause}")
 
 
 class _OneThread:
-    """One thread of BLAS and OpenMP per bag: jobs do not crowd each other, and sums do not depend on their number.
+    """Limits BLAS and OpenMP to one thread per bag, so that sums do not depend on the number of jobs.
 
-    BLAS has one limit for the whole process: the first thread to enter sets it and the last to leave lifts it, in
-    whatever order threads come and go. OpenMP has one limit per thread. What learners run in parallel is up to them: a
-    `parallel_config` around the whole fit does not reach into them.
+    BLAS has one limit for the whole process: the first thread to enter sets it, and the last to leave restores it.
+    OpenMP has one limit per thread. A `parallel_config` around the whole fit does not affect jobs inside learners.
     """
 
     def __init__(self) -> None:
@@ -388,9 +386,9 @@ one_thread = _OneThread()
 
 
 class _Unlogged:
-    """MLflow's autologging switched off, if it is imported: to it, every bag would be a run, and its score the model's.
+    """Disables MLflow's autologging, if it is imported, because it would log every bag as a run.
 
-    The switch is one for the whole process: the first to enter turns it and the last to leave turns it back.
+    The setting is global: the first thread to enter disables it, and the last to leave restores it.
     """
 
     def __init__(self) -> None:
@@ -404,7 +402,7 @@ class _Unlogged:
             return
         with self.lock:
             self.users += 1
-            # MLflow's own switch counts nobody: if it is off already, whoever turned it turns it back.
+            # MLflow does not count its users: if it is disabled already, whoever disabled it will restore it.
             if self.users == 1 and not getattr(mlflow, "_AUTOLOGGING_GLOBALLY_DISABLED", False):
                 self.switched.enter_context(mlflow.disable_autologging())
         try:
@@ -420,14 +418,14 @@ unlogged = _Unlogged()
 
 
 def _jobs_of_learners() -> Any:
-    """One job for learners that do not ask for a number; on a cluster, those that do stay on their machine."""
+    """One job for learners that do not set their own number; on a cluster, learners stay on their machine."""
     if on_this_machine():
         return parallel_config(n_jobs=1)
     return parallel_config(backend="threading", n_jobs=1)
 
 
 def _set(pools: list[Any], numbers: list[int]) -> None:
-    """Set limits even if another thread has set some before, although threadpoolctl lets only one thread do so."""
+    """Set limits even if another thread has set some before; threadpoolctl would allow only one thread."""
     for pool, number in zip(pools, numbers, strict=True):
         take_over = getattr(pool, "clear_controlling_thread", None)
         if take_over is not None:
@@ -439,5 +437,5 @@ def _set(pools: list[Any], numbers: list[int]) -> None:
 
 @lru_cache(maxsize=1)
 def _thread_pools(n_modules: int) -> ThreadpoolController:
-    """The pools of this process, looked up anew (which takes milliseconds) only when more modules are loaded."""
+    """The thread pools of this process; looking them up takes milliseconds, so only when more modules are loaded."""
     return ThreadpoolController()

@@ -2,29 +2,29 @@
 
 import inspect
 import math
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from stablebag._checks import as_array, check_integer, check_real, refuse_type, refuse_value
+from stablebag._checks import as_array, check_integer, refuse_type, refuse_value, shown
 from stablebag.resampling.units import RowIds, Units
 
 # --------------------------------------------------------------------------------------------------------------- ranges
-# The interval I(D) to which predictions are clipped, and delta_I: the share of rows whose removal changes it.
+# The interval I(D) to which predictions are clipped, and delta_I, the share of rows whose removal changes it.
 
 Interval: TypeAlias = tuple[float, float]
 
 
 class PredictionRange(ABC):
-    """A rule that turns the targets y of a data set into an interval.
+    """A rule that computes an interval from the targets y.
 
-    Your own range defines `interval`; a plain function from y to (low, high) works as well. The
-    rule may use the order of the targets, but not their number: a rule such as "the 5 % quantile" changes with every
-    row that is left out, and its `delta` is then near 1.
+    To define your own, implement `interval`, or use a function from y to (low, high). The rule should not depend on the
+    number of targets: a quantile, for example, changes with almost every row that is left out, so its `delta` is near
+    1.
     """
 
     @abstractmethod
@@ -32,9 +32,9 @@ class PredictionRange(ABC):
         """Return (low, high) for these targets."""
 
     def changes(self, y: Any, groups: Any = None) -> dict[int, Interval]:
-        """Return the interval without row i for each row i whose removal changes it; calls the rule once per row.
+        """Return the interval without row i, for each row i whose removal changes it. Calls the rule once per row.
 
-        With `groups`, the units of the rows, it is the same for each unit, by its number.
+        With `groups`, return the interval without each group that changes it, by the number of the group.
         """
         y = _check_targets(y, minimum=2)
         units = as_units(groups, y)
@@ -43,20 +43,20 @@ class PredictionRange(ABC):
         return {unit: interval for unit, interval in without.items() if interval != whole}
 
     def delta(self, y: Any, groups: Any = None) -> float:
-        """Return the share of rows, or of units if `groups` names them, whose removal changes the interval."""
+        """Return the share of rows (or of `groups`) whose removal changes the interval."""
         return self.change(y, groups)[0]
 
     def reach(self, y: Any, groups: Any = None) -> float:
-        """Return the length of the longest interval that I(D) and I(D without a row) span together.
+        """Return the largest length that I(D) and I(D without a row) span together.
 
-        No prediction moves further when a row is left out, or a unit if `groups` names them. It is the length of I(D)
-        unless the interval grows when rows are left out, which `FixedRange`, `ObservedRange` and `TrimmedRange` never
-        do.
+        No prediction changes by more when a row (or one of the `groups`) is left out. This is the length of I(D),
+        unless leaving out rows can extend the interval, which is impossible for `FixedRange`, `ObservedRange` and
+        `TrimmedRange`.
         """
         return self.change(y, groups)[1]
 
     def change(self, y: Any, groups: Any = None) -> tuple[float, float]:
-        """Return `delta` and `reach`, going through the rows only once."""
+        """Return `delta` and `reach` in one pass over the rows."""
         y = _check_targets(y, minimum=1)
         units = as_units(groups, y)
         changes, (low, high) = changes_by_units(self, y, units), self(y)
@@ -64,20 +64,20 @@ class PredictionRange(ABC):
         return len(changes) / len(units), reach
 
     def __call__(self, y: Any) -> Interval:
-        """Return (low, high) for these targets, checked to be an interval."""
+        """Return (low, high) for these targets, after checking that it is an interval."""
         return _as_interval(self.interval(y), self)
 
 
 @dataclass(frozen=True)
 class FixedRange(PredictionRange):
-    """The interval [low, high], whatever the data: probabilities are in [0, 1], a grade in [1, 6].
+    """A fixed interval [low, high] that does not depend on the data, for example [0, 1] for probabilities.
 
     Parameters
     ----------
     low : float
         The lower end.
     high : float
-        The upper end, not below the lower one.
+        The upper end, at least `low`.
 
     Examples
     --------
@@ -90,33 +90,42 @@ class FixedRange(PredictionRange):
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
-            reason = "for predictions without a range use prediction_range=None."
-            end = check_real(
-                getattr(self, name), name, "FixedRange", low=-sys.float_info.max, finite=True, reason=reason
-            )
-            object.__setattr__(self, name, end)
+            object.__setattr__(self, name, _finite(getattr(self, name), name))
         if self.low > self.high:
-            reason = f"the interval [{self.low!r}, {self.high!r}] is empty. Swap its ends?"
+            reason = f"swap the two ends: FixedRange({self.high!r}, {self.low!r})."
             raise refuse_value("low", "FixedRange", f"at most high={self.high!r}", self.low, reason)
 
     def interval(self, y: Any) -> Interval:
         return float(self.low), float(self.high)
 
     def changes(self, y: Any, groups: Any = None) -> dict[int, Interval]:
-        """Return nothing: no row changes a fixed interval."""
+        """Return an empty dict, because no row changes a fixed interval."""
         _check_targets(y, minimum=2)
         return {}
 
 
+def _finite(value: Any, name: str) -> float:
+    expected, reason = "a finite number", "for predictions without a range use prediction_range=None."
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise refuse_type(name, "FixedRange", expected, value, reason)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise refuse_value(name, "FixedRange", expected, value, reason)
+    return number
+
+
 @dataclass(frozen=True)
 class TrimmedRange(PredictionRange):
-    """From the rank-th smallest to the rank-th largest target, so that fewer than `rank` outliers cannot stretch it.
+    """From the rank-th smallest to the rank-th largest target, so fewer than `rank` outliers cannot extend it.
 
     Parameters
     ----------
     rank : int
-        A whole number, the same for n and n - 1 rows. (A fraction of n would change with every row left out, so almost
-        every row would change the interval.) It must be at most half the number of rows.
+        A whole number that is the same for n and n - 1 rows, at most half the number of rows. A fraction is not
+        allowed, because almost every row would then change the interval.
 
     Examples
     --------
@@ -132,14 +141,13 @@ class TrimmedRange(PredictionRange):
     def __post_init__(self) -> None:
         if isinstance(self.rank, float | np.floating):
             raise TypeError(
-                f"The 'rank' parameter of TrimmedRange must be an integer >= 1. Got {self.rank!r}: a fraction of the "
-                "rows is a different rank for n and for n - 1 rows, and then nearly every row changes the range. "
-                "Use a whole number, such as max(1, n_samples // 100), worked out once."
+                f"The 'rank' parameter of TrimmedRange must be an integer >= 1. Got {self.rank!r}: with a fraction, "
+                "nearly every row would change the range. Compute the rank once, for example as n_samples // 100."
             )
         object.__setattr__(self, "rank", check_integer(self.rank, "rank", "TrimmedRange", minimum=1))
 
     def interval(self, y: Any) -> Interval:
-        y = _check_targets(y, minimum=2 * self.rank - 1, why=f" for rank {self.rank}")
+        y = _check_targets(y, minimum=2 * self.rank - 1, why=f" for TrimmedRange({self.rank})")
         low, high = self.rank - 1, len(y) - self.rank
         ordered = np.partition(y, (low, high))
         return float(ordered[low]), float(ordered[high])
@@ -149,7 +157,7 @@ class TrimmedRange(PredictionRange):
         units = as_units(groups, y)
         if not units.are_rows:
             return self._changes_by_units(_check_targets(y, minimum=2), units)
-        y = _check_targets(y, minimum=2 * self.rank, why=f" for rank {self.rank}, one row being left out")
+        y = _check_targets(y, minimum=2 * self.rank, why=f" for TrimmedRange({self.rank}) without one row")
         k, n = self.rank, len(y)
         order = np.argsort(y, kind="stable")
         ordered = y[order]
@@ -160,13 +168,14 @@ class TrimmedRange(PredictionRange):
         return changed | ({int(row): (low, next_high) for row in order[n - k :]} if high != next_high else {})
 
     def _changes_by_units(self, y: np.ndarray, units: Units) -> dict[int, Interval]:
-        """The interval without each unit that changes it.
+        """The interval without each group that changes it.
 
-        The low end stays if at least `rank` targets that are not above it are left: only a unit with more than all but
-        `rank` of these moves it, and at most `rank` units have so many. The same holds for the high end.
+        The low end stays if at least `rank` of the targets that are not above it remain. So only a group that has more
+        than all but `rank` of them changes it, and at most `rank` groups have that many. The same holds for the high
+        end.
         """
         most = int(units.sizes.max())
-        why = f" for rank {self.rank}, {units.noun.any_one} of {most:,} rows being left out"
+        why = f" for TrimmedRange({self.rank}) without {units.noun.any_one} of {most:,} rows"
         _check_targets(y, minimum=2 * self.rank - 1 + most, why=why)
         whole = low, high = self(y)
         moves = np.zeros(len(units), dtype=bool)
@@ -179,7 +188,7 @@ class TrimmedRange(PredictionRange):
 
 @dataclass(frozen=True)
 class ObservedRange(PredictionRange):
-    """From the smallest to the largest target: no prediction is outside what was observed.
+    """From the smallest to the largest target.
 
     Examples
     --------
@@ -193,7 +202,7 @@ class ObservedRange(PredictionRange):
         return TrimmedRange(rank=1).interval(y)
 
     def changes(self, y: Any, groups: Any = None) -> dict[int, Interval]:
-        """Return the interval without each row, or unit, that changes it: at most two do."""
+        """Return the interval without each row or group that changes it; at most two do."""
         return TrimmedRange(rank=1).changes(y, groups)
 
 
@@ -208,17 +217,19 @@ class _FunctionRange(PredictionRange):
 
 
 def as_prediction_range(value: Any, owner: str) -> PredictionRange:
-    """Return a prediction range: the one that is given, or a function wrapped as one."""
+    """Return a prediction range; a function is wrapped as one."""
     if isinstance(value, PredictionRange):
         return value
     if callable(value) and not isinstance(value, type):
         return _FunctionRange(value)
     expected = "a prediction range, such as ObservedRange() or FixedRange(0, 1), or a function from y to (low, high)"
-    raise refuse_type("prediction_range", owner, expected, value)
+    is_range = isinstance(value, type) and issubclass(value, PredictionRange)
+    reason = f"{value.__name__} is a class. Pass an instance, such as {value.__name__}(...)." if is_range else ""
+    raise refuse_type("prediction_range", owner, expected, value, reason)
 
 
 def changes_by_units(rule: PredictionRange, y: Any, units: Units) -> dict[int, Interval]:
-    """Return the interval without each unit that changes it; a rule of one's own may know rows only."""
+    """Return the interval without each group that changes it; a user's own rule may know rows only."""
     if units.are_rows:
         return rule.changes(y)
     if "groups" in inspect.signature(rule.changes).parameters:
@@ -227,7 +238,7 @@ def changes_by_units(rule: PredictionRange, y: Any, units: Units) -> dict[int, I
 
 
 def as_units(groups: Any, y: Any) -> Units:
-    """Return the units of some targets: those that are given, those that groups name, or every row."""
+    """Return the groups of some targets; without `groups`, every row is a group."""
     if isinstance(groups, Units):
         return groups
     y = as_array(y, "y", "a prediction range", "a one-dimensional array of real numbers")
@@ -247,8 +258,8 @@ def _as_interval(value: Any, owner: PredictionRange) -> Interval:
         low, high = np.nan, np.nan
     if not -np.inf < low <= high < np.inf:
         raise ValueError(
-            f"A prediction range must be a pair (low, high) of finite numbers, low <= high. Got {value!r} from "
-            f"{'your function' if isinstance(owner, _FunctionRange) else type(owner).__name__}."
+            f"A prediction range must return a pair (low, high) of finite numbers with low <= high, but "
+            f"{'your function' if isinstance(owner, _FunctionRange) else type(owner).__name__} returned {shown(value)}."
         )
     return low, high
 
@@ -257,28 +268,29 @@ def _check_targets(y: Any, minimum: int, why: str = "") -> np.ndarray:
     array = as_array(y, "y", "a prediction range", "a one-dimensional array of real numbers")
     if array.ndim != 1 or array.dtype.kind not in "biuf":
         raise ValueError(
-            "The targets of a prediction range must be a one-dimensional array of real numbers. Got an array of shape "
-            f"{array.shape} and type {array.dtype}: convert it, for example with np.asarray(y, dtype=float)."
+            "The targets of a prediction range must be a one-dimensional array of real numbers, got shape "
+            f"{array.shape} and type {array.dtype}. Convert them, for example with np.asarray(y, dtype=float)."
         )
     array = array.astype(float)
     if len(array) < minimum:
-        raise ValueError(f"Too few targets{why}: at least {minimum} needed. Got {len(array)}: use more rows.")
+        smaller = " or a smaller rank" if why else ""
+        raise ValueError(f"Too few targets{why}: need at least {minimum}, got {len(array)}. Use more rows{smaller}.")
     if not np.isfinite(array).all():
-        raise ValueError(f"Target {np.flatnonzero(~np.isfinite(array))[0]} is NaN or infinite. Remove or repair it.")
+        raise ValueError(f"Target {np.flatnonzero(~np.isfinite(array))[0]} is NaN or infinite. Remove its row.")
     return array
 
 
 # -------------------------------------------------------------------------------------------------------- output ranges
-# The box to which predictions of several outputs are clipped: a range for each, taken from the targets of its own.
+# The box to which predictions of several outputs are clipped: one range per output, computed from its targets.
 
 Box: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
 class OutputRanges:
-    """One prediction range for each output, which together turn targets into a box: the lower ends and the upper ones.
+    """One prediction range per output; together they compute a box, its lower ends and its upper ends.
 
-    It answers as a `PredictionRange` does. A row changes the box if it changes the range of any output.
+    It has the methods of a `PredictionRange`. A row changes the box if it changes the range of any output.
 
     Parameters
     ----------
@@ -292,7 +304,7 @@ class OutputRanges:
     >>> y = [[3.0, 0.5], [5.0, 0.5], [9.0, 0.5], [9.0, 0.5]]
     >>> rule(y)
     (array([3., 0.]), array([9., 1.]))
-    >>> rule.changes(y)  # without the first row the first output is from 5 to 9
+    >>> rule.changes(y)  # without the first row, the range of the first output is 5 to 9
     {0: (array([5., 0.]), array([9., 1.]))}
     """
 
@@ -300,14 +312,14 @@ class OutputRanges:
 
     @classmethod
     def of(cls, given: Any, n_outputs: int, owner: str) -> "OutputRanges":
-        """Read one rule that is for every output, or a list with one for each."""
+        """Return the ranges for one rule, used for every output, or for a list with one rule per output."""
         if not isinstance(given, list | tuple):
             return cls((as_prediction_range(given, owner),) * n_outputs)
         if len(given) != n_outputs:
-            reason = f"y has {n_outputs} columns. Give one for each, or a single one for all."
+            reason = f"y has {n_outputs} columns. Pass one range per column, or a single one for all."
             raise refuse_value("prediction_range", owner, f"a list of {n_outputs} ranges", given, reason)
         if any(each is None for each in given):
-            reason = "predictions are clipped in every output or in none. Use prediction_range=None for none."
+            reason = "either all outputs are clipped or none. Use prediction_range=None for none."
             raise refuse_value("prediction_range", owner, "a range for every output", given, reason)
         return cls(tuple(as_prediction_range(each, owner) for each in given))
 
@@ -316,7 +328,7 @@ class OutputRanges:
         return _box([rule(column) for rule, column in self._columns(y)])
 
     def changes(self, y: Any, groups: Any = None) -> dict[int, Box]:
-        """Return the box without each row that changes it; with `groups`, without each such unit."""
+        """Return the box without each row (or one of the `groups`) that changes it."""
         units, outputs = self._units(y, groups), self._columns(y)
         each = [changes_by_units(rule, column, units) for rule, column in outputs]
         whole = [rule(column) for rule, column in outputs]
@@ -326,7 +338,7 @@ class OutputRanges:
     def change(self, y: Any, groups: Any = None) -> tuple[float, float]:
         """Return the share of rows that change the box, and the longest diagonal that both boxes span together.
 
-        No vector of predictions moves further when a row is left out, or a unit if `groups` names them.
+        No vector of predictions moves further when a row (or one of the `groups`) is left out.
         """
         low, high = self(y)
         changes = self.changes(y, groups)
@@ -339,13 +351,14 @@ class OutputRanges:
     def _columns(self, y: Any) -> list[tuple[PredictionRange, np.ndarray]]:
         table = np.asarray(y)
         if table.ndim != 2 or table.shape[1] != len(self.ranges):
-            expected = f"a table with {len(self.ranges)} columns, one for each output"
-            raise refuse_value("y", "OutputRanges", expected, f"an array of shape {table.shape}")
+            raise ValueError(
+                f"OutputRanges has {len(self.ranges)} ranges, so y needs as many columns, got shape {table.shape}."
+            )
         return list(zip(self.ranges, np.ascontiguousarray(table.T), strict=True))
 
 
 def diagonal(lengths: np.ndarray) -> float:
-    """Return the length of the diagonal of a box with these sides, also where their squares would overflow.
+    """Return the length of the diagonal of a box with these sides, without overflow.
 
     >>> diagonal(np.array([3.0, 4.0]))
     5.0

@@ -1,4 +1,4 @@
-"""Rows of any kind of table, their targets, and rows that are not in memory."""
+"""Rows and targets of any kind of table, and rows that are not in memory."""
 
 import copy
 import hashlib
@@ -25,20 +25,20 @@ from stablebag._checks import as_array, read_only, refuse_masked, refuse_type, r
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # --------------------------------------------------------------------------------------------------------------- source
-# Rows that are not in memory: what has to be known of a table to fit bags of its rows.
+# Rows that are not in memory: the interface that fitting bags needs.
 
 
 class RowSource(ABC):
-    """A table whose rows are read when they are needed, each with its target; rows are numbered from 0.
+    """A table with targets whose rows are read only when needed. Rows are numbered from 0.
 
-    `fit` of the bagged estimators accepts one in place of X and y. It draws the bags, and asks for the distinct rows of
-    as many bags at a time as `max_memory` has room for. Your own source defines the abstract methods; whatever rows are
-    asked for, the same row must come with the same types, or the models will depend on how bags are put together.
+    `fit` of the bagged estimators accepts one instead of X and y. It draws the bags and reads the distinct rows of as
+    many bags at a time as fit into `max_memory`. To define your own source, implement the abstract methods. A row must
+    have the same types no matter which other rows are read with it, or the models will depend on `max_memory`.
 
     Attributes
     ----------
     max_memory : int
-        How many bytes of rows are held at once.
+        How many bytes of rows to hold in memory at a time.
 
     Examples
     --------
@@ -68,59 +68,59 @@ class RowSource(ABC):
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """The number of columns, without the target."""
+        """The number of columns without the target."""
 
     @property
     @abstractmethod
     def part_sizes(self) -> tuple[int, ...]:
-        """The number of rows of each part, such as a file; they add up to `n_samples`."""
+        """The number of rows in each part, for example each file; they add up to `n_samples`."""
 
     @property
     @abstractmethod
     def bytes_per_row(self) -> float:
-        """About how many bytes a row takes in memory, without its target."""
+        """About how many bytes a row needs in memory, without its target."""
 
     @property
     def bytes_to_read(self) -> float:
-        """About how many bytes it takes to read rows, beside those that are kept."""
+        """About how many additional bytes are needed while rows are read."""
         return 0.0
 
     @abstractmethod
     def take(self, rows: np.ndarray) -> Any:
-        """Return the rows with these numbers, which increase, as a matrix or a data frame."""
+        """Return the rows with these numbers, in increasing order, as a matrix or a data frame."""
 
     @abstractmethod
     def read(self, part: int, n_rows: int) -> Iterator[Any]:
-        """Yield the rows of a part in order, as tables of `n_rows` rows; the last may have fewer."""
+        """Yield the rows of a part in order, in tables of `n_rows` rows; the last may have fewer."""
 
     @abstractmethod
     def targets(self) -> np.ndarray:
         """Return the targets of all rows."""
 
     def row_ids(self) -> Any:
-        """Return the names of all rows; None if they are numbered."""
+        """Return the IDs of all rows; None for their numbers."""
         return None
 
     def groups(self) -> Any:
-        """Return the unit of each row; None if every row is a unit of its own."""
+        """Return the group of each row; None if there are no groups."""
         return None
 
     def labels(self) -> Any:
-        """Return what rows are called for people, as an array; None if by their numbers. Bags do not depend on it."""
+        """Return a label to show for each row, as an array; None for the row IDs. Bags do not depend on labels."""
         return None
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of rows, and the number of features."""
+        """The number of rows and the number of features."""
         return self.n_samples, self.n_features
 
     def blocks(self, n_rows: int) -> Iterator[Any]:
-        """Yield all rows in order, as tables of `n_rows` rows; the last may have fewer."""
+        """Yield all rows in order, in tables of `n_rows` rows; the last may have fewer."""
         for first in range(0, self.n_samples, n_rows):
             yield self.take(np.arange(first, min(first + n_rows, self.n_samples)))
 
     def fingerprint(self) -> str:
-        """Return a text that identifies the rows; it must not change while they stay the same."""
+        """Return a string that identifies the rows; it must stay the same while the rows do."""
         return f"{type(self).__module__}.{type(self).__qualname__} {self.shape} {self.part_sizes}"
 
     def equals(self, other: Any) -> bool:
@@ -128,20 +128,19 @@ class RowSource(ABC):
         return type(self) is type(other) and self.fingerprint() == other.fingerprint()
 
     def all_of_fit(self, y: Any, row_ids: Any, groups: Any, owner: str) -> tuple[np.ndarray, Any, Any]:
-        """Return what `fit` takes beside the rows: the targets, and names or units where they are not given."""
+        """Return the targets, the row IDs and the groups for `fit`, from its arguments or from this table."""
         if y is not None:
-            reason = "the table has its targets. Leave y out: fit(table)."
-            raise refuse_value("y", f"{owner}.fit", f"None with a {type(self).__name__}", y, reason)
-        of_rows, of_units = self.row_ids(), self.groups()
-        for name, given, own in (("row_ids", row_ids, of_rows), ("groups", groups, of_units)):
+            raise ValueError(f"{owner} got y, but a {type(self).__name__} has its own targets. Leave y out.")
+        own_ids, own_groups = self.row_ids(), self.groups()
+        for name, given, own in (("row_ids", row_ids, own_ids), ("groups", groups, own_groups)):
             if given is not None and own is not None:
-                raise refuse_value(name, f"{owner}.fit", "left out, because the table has some", given, "use one.")
-        row_ids, groups = of_rows if row_ids is None else row_ids, of_units if groups is None else groups
+                raise ValueError(f"{owner} got {name}, but the {type(self).__name__} has its own. Use only one.")
+        row_ids, groups = own_ids if row_ids is None else row_ids, own_groups if groups is None else groups
         return self.targets(), row_ids, groups
 
 
 def as_bytes(value: Any, name: str, owner: str) -> int:
-    """Read an amount of memory: a number of bytes, or a text such as "500MB", "1.5 GB" or "2GiB".
+    """Return a number of bytes from an int or a string such as "500MB", "1.5 GB" or "2GiB".
 
     >>> as_bytes("1.5 GB", "max_memory", "a table"), as_bytes("2MiB", "max_memory", "a table")
     (1500000000, 2097152)
@@ -158,28 +157,29 @@ def as_bytes(value: Any, name: str, owner: str) -> int:
             number = None
     whole = isinstance(number, int | float | np.integer) and not isinstance(number, bool)
     if not whole or not 1 <= number < 2**62:
-        reason = "it is the memory for rows that are held at once."
-        raise refuse_value(name, owner, 'a number of bytes, or a text such as "500MB" or "1GB"', value, reason)
+        raise refuse_value(name, owner, 'a number of bytes, or a string such as "500MB" or "1GB"', value)
     return int(number)
 
 
 # ----------------------------------------------------------------------------------------------------------------- rows
-# Rows of any kind of table: taken, stacked, and shown to learners so that none can change what another sees.
+# Rows of any kind of table: select them, stack them, and pass them to learners such that none can change another's
+# rows.
 
 _COMPUTE = {"polars": "collect", "narwhals": "collect", "dask": "compute", "pyspark": "toPandas", "ibis": "to_pandas"}
 _IMMUTABLE = (str, bytes, bool, int, float, complex, type(None), np.generic, np.datetime64)
+_TABLE = "a table, for example a data frame, an array or a list of rows of the same length"
 
 
 def in_memory(X: Any, name: str, owner: str) -> Any:
-    """Return a table as it is, and of narwhals the one that it wraps; one that is not computed yet is refused."""
+    """Return a table, unwrapped if it is from narwhals; raise TypeError if its rows are not computed yet."""
     package = type(X).__module__.partition(".")[0]
     if package not in _COMPUTE or not hasattr(X, _COMPUTE[package]):
         return X.to_native() if package == "narwhals" and hasattr(X, "to_native") else X
-    # Arrays and columns have one dtype, and numpy computes them; but rows that are not counted yet are NaN in number.
+    # Lazy arrays and columns have a dtype, and numpy computes them, unless their number of rows is unknown (NaN).
     if hasattr(X, "dtype") and not isinstance(X.shape[0], float):
         return X
     raise TypeError(
-        f"{owner} got a {package} {type(X).__name__} as {name}, whose rows are not computed yet. Use "
+        f"{owner} got a {package} {type(X).__name__} as {name}, whose rows are not computed yet. Pass "
         f"{name}.{_COMPUTE[package]}()."
     )
 
@@ -188,23 +188,24 @@ def n_rows(X: Any) -> int:
     """Return the number of rows of a table."""
     X = in_memory(X, "X", "stablebag")
     if getattr(X, "shape", None) == ():
-        raise ValueError(f"Expected 2D array, got a single value: {shown(X)}. A table has rows and columns.")
+        raise ValueError(f"Expected 2D array, got a single value: {shown(X)}. Pass a table with rows and columns.")
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def as_table(X: Any, name: str, owner: str) -> Any:
-    """Return a table as it is, or an array of what is none yet; what has no rows and columns is refused."""
+    """Return a table unchanged, and lists as an array; raise ValueError if there are no rows and columns."""
     refuse_masked(X, name, owner)
     X = in_memory(X, name, owner)
-    table = X if hasattr(X, "shape") else as_array(X, name, owner, "a table with as many columns in every row")
+    table = X if hasattr(X, "shape") else as_array(X, name, owner, _TABLE)
     if len(table.shape) != 2:
-        reason = "For one row use [row]."
-        raise ValueError(f"Expected 2D array as {name} of {owner}, got an array of shape {table.shape}. {reason}")
+        raise ValueError(
+            f"Expected 2D array as {name} of {owner}, got an array of shape {table.shape}. Pass a single row as [row]."
+        )
     return table
 
 
 def as_column(y: Any, name: str, owner: str, *, warn: bool = True) -> np.ndarray:
-    """Return one value for each row, as an array; what is masked, comes one by one or has several columns is refused.
+    """Return one value per row, as an array; raise an error for masked entries, iterators or several columns.
 
     >>> as_column([[1.0], [2.0]], "y", "fit", warn=False)
     array([1., 2.])
@@ -217,12 +218,12 @@ def as_column(y: Any, name: str, owner: str, *, warn: bool = True) -> np.ndarray
         raise refuse_type(name, owner, "an array with one value for each row", given)
     column: np.ndarray = column_or_1d(y, warn=warn)
     if column.dtype.kind == "O" and any(isinstance(entry, list | np.ndarray) for entry in column):
-        raise refuse_type(name, owner, "one value for each row, and no lists of them", given)
+        raise refuse_type(name, owner, "one value for each row, not a list for each", given)
     return column
 
 
 def index_of(X: Any) -> Any:
-    """Return the index of a pandas frame, which names its rows; None of other tables, and if it only counts them."""
+    """Return the index of a pandas frame; None for other tables, and for an index 0, 1, ..."""
     if not hasattr(X, "iloc"):
         return None
     names = X.index.to_numpy()
@@ -231,7 +232,7 @@ def index_of(X: Any) -> Any:
 
 
 def take_rows(X: Any, rows: np.ndarray) -> Any:
-    """Return these rows of an array, a sparse array or a data frame, in this order, as a new table of the same kind.
+    """Return rows of an array, a sparse array or a data frame, in this order, as a new table of the same kind.
 
     >>> take_rows(np.array([[1, 2], [3, 4]]), np.array([1, 1, 0]))
     array([[3, 4],
@@ -240,13 +241,13 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     """
     if isinstance(X, np.ndarray):
         return X[rows]
-    if type(X).__module__.startswith("pyarrow."):  # which older versions of scikit-learn do not index
+    if type(X).__module__.startswith("pyarrow."):  # older versions of scikit-learn cannot index it
         return X.take(rows)
     taken = _safe_indexing(X, rows)
     if sparse.issparse(taken):
-        taken.sort_indices()  # within a column of "csc", they are in the order of the table
+        taken.sort_indices()  # within a column of "csc", indices are in the order of the table
     if hasattr(taken, "iloc") and np.array_equal(rows, np.arange(n_rows(X))):
-        return taken.copy()  # all rows in order are a view in pandas, and scikit-learn writes to it where copy=False
+        return taken.copy()  # pandas returns a view of all rows in order, and scikit-learn writes to it if copy=False
     return taken
 
 
@@ -274,7 +275,7 @@ def stacked(X: Any, more: Any) -> Any:
 
 
 def own_copy(X: Any) -> Any:
-    """Return a copy of a table that later changes by the caller do not reach; a source stays where it is."""
+    """Return a copy of a table that does not change with the original; a row source is returned unchanged."""
     if isinstance(X, RowSource):
         return X
     table = _deep(X)
@@ -282,7 +283,7 @@ def own_copy(X: Any) -> Any:
 
 
 def has_mutable_cells(X: Any) -> bool:
-    """Return whether a table has mutable objects in its cells, such as lists, which copies would share."""
+    """Return whether cells of a table are mutable objects, for example lists, which copies would share."""
     if isinstance(X, np.ndarray):
         return X.dtype.kind == "O" and not all(isinstance(value, _IMMUTABLE) for value in X.ravel())
     if hasattr(X, "iloc"):
@@ -292,7 +293,7 @@ def has_mutable_cells(X: Any) -> bool:
 
 
 def with_own_cells(X: Any) -> Any:
-    """Return a copy of a table that shares nothing with it, not even mutable cells, which pandas would share."""
+    """Return a deep copy of a table, including mutable cells, which pandas does not copy."""
     table = copy.deepcopy(X)
     for place in range(table.shape[1]) if hasattr(table, "iloc") else ():
         if table.dtypes.iloc[place].kind == "O":
@@ -303,7 +304,7 @@ def with_own_cells(X: Any) -> Any:
 
 
 def fingerprint(X: Any) -> str:
-    """Return a hash that identifies a table, whatever the order of its bytes, and also if its floats are objects.
+    """Return a hash that identifies a table; byte order, and floats stored as objects, make no difference.
 
     >>> fingerprint(np.array([[0.5, 2]], dtype=object)) == fingerprint(np.array([[0.5, 2]], dtype=">f8"))
     True
@@ -317,11 +318,11 @@ def fingerprint(X: Any) -> str:
     if isinstance(X, np.ndarray) and X.dtype.kind != "O":
         head = f"{X.shape} {X.dtype}".encode()
         return hashlib.blake2b(head + np.ascontiguousarray(X).tobytes(), digest_size=16).hexdigest()
-    if sparse.issparse(X):  # what scipy remembers about an array does not count
+    if sparse.issparse(X):  # ignore what scipy caches about an array
         entries = sparse.csr_array(X, copy=True)
         entries.sum_duplicates()
         return str(joblib.hash((type(X).__name__, X.shape, entries.data, entries.indices, entries.indptr)))
-    if hasattr(X, "iloc") and X.ndim == 2:  # how pandas has put columns together does not count; it changes in use
+    if hasattr(X, "iloc") and X.ndim == 2:  # ignore how pandas stores columns, which changes in use
         columns = [X.iloc[:, place] for place in range(X.shape[1])]
         parts = [(str(column.dtype), np.asarray(column) if _is_numpy(column) else column.array) for column in columns]
         return str(
@@ -331,7 +332,7 @@ def fingerprint(X: Any) -> str:
 
 
 def _as_floats(X: np.ndarray) -> np.ndarray:
-    """Objects as floats if they are real numbers, and none of them changes by it; as they are otherwise."""
+    """Objects as floats if that is exact for all of them; else unchanged."""
     entries = X.ravel().tolist()
     if not all(isinstance(entry, Real) for entry in entries):
         return X
@@ -359,10 +360,10 @@ def same_table(X: Any, other: Any) -> bool:
 
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int) -> Any:
-    """Check X as far as possible without the learner, to which sparse data and NaN are left; a frame stays a frame."""
+    """Check X without the learner, which may accept sparse data and NaN; a data frame stays one."""
     refuse_masked(X, "X", type(estimator).__name__)
     X = in_memory(X, "X", type(estimator).__name__)
-    if isinstance(X, RowSource):  # all of its rows are alike
+    if isinstance(X, RowSource):  # all rows have the same types
         few = X.take(np.arange(min(X.n_samples, ensure_min_samples)))
         validated_rows(estimator, few, reset=reset, ensure_min_samples=ensure_min_samples)
         return X
@@ -376,10 +377,11 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
             )
         return X
     if not hasattr(X, "shape"):
-        X = as_array(X, "X", type(estimator).__name__, "a table with as many columns in every row")
+        X = as_array(X, "X", type(estimator).__name__, _TABLE)
     if X.shape == ():
-        value = shown(X.item())
-        raise ValueError(f"Expected 2D array, got scalar array instead: {value}. A table has rows and columns.")
+        value = X.item()
+        way = "Read the file first, for example with pandas.read_csv" if isinstance(value, str) else "Pass a table"
+        raise ValueError(f"Expected 2D array, got scalar array instead: {shown(value)}. {way}.")
     return validate_data(
         estimator,
         X,
@@ -392,29 +394,29 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
 
 
 def _refuse_twice(X: Any, owner: str) -> None:
-    """Refuse two columns of one name: which is meant, learners decide in different ways."""
+    """Refuse two columns of one name, because learners differ in which one they use."""
     names = list(X.columns)
     if len(set(map(str, names))) < len(names):
         twice = next(name for place, name in enumerate(names) if str(name) in map(str, names[:place]))
-        raise refuse_value("X", owner, "a table whose columns have names of their own", twice, "rename one of them.")
+        raise ValueError(f"X has two columns named {shown(twice)}, and learners differ in which they use. Rename one.")
 
 
 class Points:
-    """Points at which many learners predict: each sees them, but none can change them.
+    """Points at which many learners predict, such that no learner can change them for another.
 
-    A learner that is known to be harmless sees an array or a sparse array read-only. If it has to write to it, as
-    scikit-learn's transformers with ``copy=False`` may, it gets a copy, and so do those after it. Any other learner
-    gets its own copy. Points taken out of others for one learner, which have `places` there, are its own.
+    A learner that is known to be harmless gets a read-only array or sparse array. If it has to write to it, as
+    scikit-learn's transformers with ``copy=False`` do, it gets a copy, and so do all later learners. Any other learner
+    gets its own copy. Points with `places` were selected for one learner, and may be changed.
     """
 
     def __init__(self, X: Any, places: np.ndarray | None = None) -> None:
         self.X, self.places = X, places
         self.n_points = n_rows(X)
-        self.copies = False  # whether some learner had to write to them
+        self.copies = False  # whether a learner had to write to them
 
     @cached_property
     def as_float32(self) -> np.ndarray | None:
-        """Row-major float32, as scikit-learn's trees convert any X; None if they should check the points themselves."""
+        """The points as row-major float32, like scikit-learn's trees convert them; None if trees must check them."""
         converted = as_float32(self.X)
         return None if converted is None else read_only(converted)
 
@@ -423,12 +425,12 @@ class Points:
         return has_mutable_cells(self.X)
 
     def some(self, places: np.ndarray) -> "Points":
-        """Return the points at these places, for one learner."""
+        """Return the points at these places for one learner."""
         taken = take_rows(self.X, places)
         return Points(with_own_cells(taken) if self._have_mutable_cells else taken, places)
 
     def call(self, model: Any, method: str, *, harmless: bool, **params: Any) -> Any:
-        """Call a method of a fitted model with the points, and with what is passed along."""
+        """Call a method of a fitted model with the points and with parameters."""
         if self.places is not None:
             return getattr(model, method)(self.X, **params)
         shown = _shown(self.X) if harmless and not self.copies and not _writes_to_frames(model, self.X) else None
@@ -444,7 +446,7 @@ class Points:
 
 
 def as_float32(X: Any) -> np.ndarray | None:
-    """Return an array of numbers as row-major float32; None if X is not one, or if a number is then not finite."""
+    """Return an array of numbers as row-major float32; None if X is something else or would not be finite."""
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf":
         return None
     with np.errstate(over="ignore"):
@@ -453,7 +455,7 @@ def as_float32(X: Any) -> np.ndarray | None:
 
 
 def _writes_to_frames(model: Any, X: Any) -> bool:
-    """Whether a model may write to a frame: scikit-learn takes the right to, if it is told not to copy."""
+    """Whether a model may write to a frame, because one of its parameters says not to copy."""
     if not hasattr(X, "iloc") or not hasattr(model, "get_params"):
         return False
     parameters = model.get_params(deep=True)
@@ -461,7 +463,7 @@ def _writes_to_frames(model: Any, X: Any) -> bool:
 
 
 def _shown(X: Any) -> Any:
-    """The same rows, read-only or such that writing to them reaches no one else; None if neither is possible."""
+    """The same rows, protected from changes or cheap to copy on write; None if neither is possible."""
     if isinstance(X, np.ndarray):
         return None if X.dtype.kind == "O" else read_only(X)
     if sparse.issparse(X) and X.format in ("csr", "csc"):
@@ -472,7 +474,7 @@ def _shown(X: Any) -> Any:
 
         writes_copy = int(pd.__version__.split(".")[0]) >= 3
         return X.copy(deep=not writes_copy)
-    return X.clone() if hasattr(X, "clone") else None  # polars, whose columns cannot be written to
+    return X.clone() if hasattr(X, "clone") else None  # polars columns are immutable
 
 
 def _deep(X: Any) -> Any:
@@ -485,25 +487,25 @@ def _deep(X: Any) -> Any:
 
 
 def unmasked(given: Any) -> Any:
-    """Return what was given, but refuse it if some of it is masked."""
+    """Return predictions; raise ValueError if some are masked."""
     if isinstance(given, np.ma.MaskedArray) and np.ma.getmaskarray(given).any():
         raise ValueError("its prediction is masked at some points.")
     return given
 
 
 # -------------------------------------------------------------------------------------------------------------- targets
-# What is to be predicted at each row: one number or label, or several numbers with a name for each column.
+# Targets: one number or label per row, or several numbers with a name for each column.
 
 
 class Output(NamedTuple):
-    """One output of several.
+    """One of several outputs.
 
     Attributes
     ----------
     name : object
-        What it is called: a column of the targets, or its number.
+        Its name: a column of the targets, or its number.
     number : int
-        Its place among the outputs.
+        Its position among the outputs.
     of : int
         How many outputs there are.
     """
@@ -513,30 +515,30 @@ class Output(NamedTuple):
     of: int
 
     def column(self, block: np.ndarray) -> np.ndarray:
-        """Return this output of the predictions of all, which are along the last axis."""
+        """Return this output from predictions of all outputs, along the last axis."""
         return np.ascontiguousarray(block[..., self.number])
 
 
 def are_several(y: Any) -> bool:
-    """Return whether there are several targets for each row.
+    """Return whether there are several targets per row.
 
     >>> are_several([[1, 2], [3, 4]]), are_several([[1], [3]]), are_several([1, 3])
     (True, False, False)
     """
-    if isinstance(y, range):  # one number for each row, and perhaps more of them than memory holds
+    if isinstance(y, range):  # one number per row, perhaps more than fit into memory
         return False
     try:
         shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-    except ValueError:  # rows of different lengths, of which more is said where they are read
+    except ValueError:  # rows of different lengths raise an error later
         return False
     return len(shape) == 2 and shape[1] > 1
 
 
 def one_column(y: Any, owner: str, instead: str, *, warn: bool = True) -> np.ndarray:
-    """Return targets of which there is one for each row; several are refused, with what to do instead."""
+    """Return one target per row; raise ValueError for several, with what to do instead."""
     if are_several(y):
-        expected = "one target for each row"
-        raise refuse_value("y", owner, expected, f"a table of {y_width(y)} columns", instead)
+        tail = f": {instead}" if instead else "."
+        raise ValueError(f"{owner} needs one target per row, got y with {y_width(y)} columns{tail}")
     return as_column(y, "y", owner, warn=warn)
 
 
@@ -546,12 +548,12 @@ def y_width(y: Any) -> int:
 
 
 def columns(y: Any) -> np.ndarray:
-    """Return a table of targets as an array, with the targets of a row beside each other in memory."""
+    """Return a table of targets as an array in row-major order."""
     if hasattr(y, "toarray"):
-        raise refuse_value("y", "fit", "a dense table of targets", y, "use y.toarray().")
+        raise ValueError("y must be a dense table, got a sparse one. Pass y.toarray().")
     table = np.asarray(unmasked_targets(y))
     if table.ndim != 2:
-        raise refuse_value("y", "fit", "a table of numbers, one column for each output", f"a {type(y).__name__}")
+        raise ValueError(f"y must be a table of numbers with one column per output, got a {type(y).__name__}.")
     return np.ascontiguousarray(table)
 
 
@@ -565,7 +567,7 @@ def columns_of_numbers(y: Any) -> np.ndarray:
 
 
 def unmasked_targets(y: Any) -> Any:
-    """Return the targets, but refuse them if some are masked."""
+    """Return the targets; raise ValueError if some are masked."""
     try:
         return unmasked(y)
     except ValueError:
@@ -573,7 +575,7 @@ def unmasked_targets(y: Any) -> Any:
 
 
 def names_of(y: Any, owner: str) -> np.ndarray | None:
-    """Return the names of the columns of a frame of targets; None for an array, whose columns are counted."""
+    """Return the column names of a frame of targets; None for an array."""
     if not hasattr(y, "columns"):
         return None
     names = np.empty(y_width(y), dtype=object)
@@ -581,13 +583,14 @@ def names_of(y: Any, owner: str) -> np.ndarray | None:
         names[place] = name
     twice = [name for place, name in enumerate(names) if name in names[:place].tolist()]
     if twice:
-        reason = "an output is asked for by its name. Rename one of them."
-        raise refuse_value("y", owner, "a table whose columns have different names", twice[0], reason)
+        raise ValueError(
+            f"{owner} got y with two columns named {shown(twice[0])}. Outputs need unique names: rename one."
+        )
     return names
 
 
 def output_of(name: Any, names: np.ndarray, owner: str) -> Output:
-    """Return the output of this name; where no name is a number, a number counts the outputs from 0."""
+    """Return the output with this name, or at this position if no name is a number."""
     known = names.tolist()
     for number, each in enumerate(known):
         if (type(each) is type(name) and each == name) or _same_number(each, name):
@@ -606,23 +609,23 @@ def _same_number(one: Any, other: Any) -> bool:
 
 
 def row_by_row(function: _Function) -> _Function:
-    """Declare, as a decorator, that a function makes of each row of a table what it would make of that row alone."""
+    """Declare, as a decorator, that a function transforms each row of a table independently of the others."""
     function.is_row_by_row = True  # type: ignore[attr-defined]
     return function
 
 
 # --------------------------------------------------------------------------------------------------------- saved tables
-# Data frames inside saved models: pickled as they are, and written to skops files as Arrow IPC bytes.
+# Data frames inside saved models: pickle stores them unchanged, skops stores Arrow IPC bytes.
 #
-# skops has no format for data frames. Arrow's format holds columns, types, categories and the index, and no code.
-# Before a frame is written it is read back once: a frame that would change on the way raises an error.
+# skops has no format for data frames. Arrow's format stores columns, types, categories and the index, but no code.
+# Before a frame is written, it is read back once; a frame that would change raises an error.
 
 TABLE_FORMAT = 1  # of the state that skops writes
-_INSTEAD = "Keep the model with pickle or joblib, fit it with keep_rows=False, or convert the column before fitting."
+_INSTEAD = "Save the model with pickle or joblib, fit it with keep_rows=False, or convert the column before fitting."
 
 
 class SavedTable:
-    """A data frame or series in the state of a model; pickle and copy see the table itself, skops sees bytes."""
+    """A data frame or series in the state of a model: pickle and copy get the table itself, skops gets bytes."""
 
     def __init__(self, table: Any) -> None:
         self.table = table
@@ -638,30 +641,30 @@ class SavedTable:
             raise ImportError("Saving data frames needs pyarrow: pip install 'stablebag[save]'.") from error
         except Exception as error:
             reason = "; ".join(map(str, error.args)).strip().rstrip(".") or type(error).__name__
-            raise TypeError(f"skops cannot keep this table: {reason}. {_INSTEAD}") from error
+            raise TypeError(f"skops cannot save this table: {reason}. {_INSTEAD}") from error
         if changed:
-            raise TypeError(f"skops cannot keep {changed}: it would not come back exactly as it is. {_INSTEAD}")
+            raise TypeError(f"skops cannot save {changed}, because it would change. {_INSTEAD}")
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if state.get("format") != TABLE_FORMAT:
             found = state.get("format", "unknown")
             raise ValueError(
-                f"The saved rows have format {found}, and this version of stablebag reads format {TABLE_FORMAT}. Fit "
-                "and save the model again."
+                f"The saved rows have format {found}, but this version of stablebag reads format {TABLE_FORMAT}. Refit "
+                "and save the model."
             )
         self.table = _table(state)
 
 
 def wrap_tables(value: Any) -> Any:
-    """Wrap a frame or series, also in a dict, for the state of a model; anything else stays as it is."""
+    """Wrap a frame or series, also inside a dict, for the state of a model; return anything else unchanged."""
     if isinstance(value, dict):
         return {name: wrap_tables(item) for name, item in value.items()}
     return SavedTable(value) if _library(value) in ("pandas", "polars") else value
 
 
 def unwrap_tables(value: Any) -> Any:
-    """Return what `wrap_tables` was given."""
+    """Undo `wrap_tables`."""
     if isinstance(value, dict):
         return {name: unwrap_tables(item) for name, item in value.items()}
     return value.table if isinstance(value, SavedTable) else value
@@ -701,11 +704,11 @@ def _pandas_state(table: Any) -> dict[str, Any]:
     import pyarrow as pa
 
     if type(table) not in (pd.DataFrame, pd.Series):
-        raise TypeError(f"a {type(table).__name__} is more than a plain pandas DataFrame")
+        raise TypeError(f"a {type(table).__name__} is not a plain pandas DataFrame")
     is_series = isinstance(table, pd.Series)
     frame = table.to_frame() if is_series else table
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about labels that would change, which raise an error here
+        warnings.simplefilter("ignore")  # about labels that would change; they raise an error later
         arrow, sink = pa.Table.from_pandas(frame), io.BytesIO()
     with pa.ipc.new_file(sink, arrow.schema) as writer:
         writer.write_table(arrow)
@@ -742,7 +745,7 @@ def _missing_value(column: Any) -> str:
 
 
 def _changed(one: Any, other: Any) -> str:
-    """Name what a learner could see differ between two tables; "" if they are the same."""
+    """Name the part of two tables that differs in a way that a learner could notice; "" if there is none."""
     if _library(one) == "polars":
         types = [table.schema if hasattr(table, "schema") else table.dtype for table in (one, other)]
         return "" if types[0] == types[1] and one.equals(other, null_equal=True) else "this table"
@@ -764,4 +767,4 @@ def _are_equal(one: Any, other: Any) -> bool:
         return False
     objects = [place for place, dtype in enumerate(one.dtypes) if dtype.kind == "O" and isinstance(dtype, np.dtype)]
     cells = [[list(map(type, frame.iloc[:, place])) for place in objects] for frame in (one, other)]
-    return cells[0] == cells[1]  # None, NaN and NA are equal otherwise
+    return cells[0] == cells[1]  # pandas would treat None, NaN and NA as equal

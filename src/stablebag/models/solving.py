@@ -1,4 +1,4 @@
-"""Solvers: the protocol, the registry, and the check that the first bag comes out the same."""
+"""Solvers: the interface, the registry, and the check of the first bag against scikit-learn."""
 
 import importlib
 import pickle
@@ -37,14 +37,14 @@ from stablebag.models.rows import Points, as_float32, has_mutable_cells, is_per_
 from stablebag.resampling.bags import Bags
 
 # ------------------------------------------------------------------------------------------------------------------ job
-# One fit job: the data, the bags and the seeds that fitting needs, and how the bags are averaged.
+# One fit job: the data, the bags, the seeds, and how the bags are averaged.
 
 
 @dataclass(frozen=True, eq=False)
 class FitJob:
-    """What to fit: one clone of a learner to the rows of each bag.
+    """What to fit: one clone of a learner per bag.
 
-    Made by `prepare_fit`. Refits without some row are a job as well, with one bag per refit.
+    Made by `prepare_fit`. Refits without a row are also a job, with one bag per refit.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class FitJob:
     X : array, sparse array or data frame
         The training rows.
     y : ndarray
-        The targets of the training rows; of several outputs, a column for each.
+        The targets of the training rows; for several outputs, one column each.
     bags : Bags
         The rows of each fit, in order and with repeats.
     seeds : ndarray of int
@@ -61,23 +61,23 @@ class FitJob:
     classes : ndarray or None, default=None
         The class labels in order; None for regression.
     fit_params : mapping or None, default=None
-        Passed to the learner's `fit`; arrays with one entry per training row are sliced by bag.
+        Passed to the learner's `fit`; each bag gets its part of arrays with one entry per training row.
     average : BagAverage or None, default=None
         How the bags are averaged, if they are.
     empty_value : float or ndarray of shape (n_outputs,), default=0.0
-        What a bag without rows predicts in regression. In classification it gives all classes the same probability.
+        The prediction of a bag without rows in regression. In classification, all classes get the same probability.
     numbers : ndarray of int, range or None, default=None
-        The numbers of the bags, for error messages; None is 0, 1, ...
+        The numbers of the bags, for error messages; None for 0, 1, ...
     choice : SolverChoice or None, default=None
-        Which solver fits the bags, or why none does, once that is decided; until then it is the learner itself.
+        Which solver fits the bags, or why none does; None before this is decided.
     by_row : frozenset of str or None, default=None
         The names of the fit parameters that have one entry per training row; None finds them by their lengths.
     gathered_of : int or None, default=None
-        If this is a portion of a job, whose rows alone are in memory, the number of bags of the whole job.
+        For a portion of a job with only its rows in memory: the number of bags of the whole job.
     subspaces : Subspaces or None, default=None
-        The columns that each bag's learner sees, drawn from its seed; None is all.
+        The columns that each bag's learner gets, drawn from its seed; None for all.
     tasks : sequence of CallbackContext or None, default=None
-        The place of each bag in the fit, for callbacks of scikit-learn that the learner has; None if it has none.
+        The task of each bag, for scikit-learn callbacks of the learner; None if it has none.
     """
 
     learner: Any
@@ -106,7 +106,7 @@ class FitJob:
 
     @property
     def n_outputs(self) -> int | None:
-        """How many numbers a regressor of several outputs predicts at each point; None for one output."""
+        """The number of outputs of a regressor with several; None for one output."""
         return None if self.y.ndim == 1 else int(self.y.shape[1])
 
     def part(self, first: int, stop: int) -> "FitJob":
@@ -129,9 +129,9 @@ class FitJob:
         return frozenset(name for name, value in given.items() if is_per_row(value, len(self.y)))
 
     def on_own_rows(self, take: Callable[[Any, np.ndarray], Any] = take_rows) -> "FitJob":
-        """Return the same job with the rows of its bags alone, so that no others have to travel with it or be read."""
+        """Return the same job with only the rows of its bags, so that no others need to be sent or read."""
         rows, bags = self.bags.compacted()
-        if not len(rows):  # all bags are empty; a table of no rows is more than some libraries take
+        if not len(rows):  # all bags are empty, but some libraries do not accept a table without rows
             rows = np.zeros(1, np.int64)
         by_row, given = self.params_by_row(), self.fit_params or {}
         params = {name: take_rows(value, rows) if name in by_row else value for name, value in given.items()}
@@ -140,43 +140,43 @@ class FitJob:
         return replace(self, **parts, choice=choice)
 
     def without_rows(self) -> "FitJob":
-        """Return the job without the data, which are sent separately."""
+        """Return the job without the data, which is sent separately."""
         return replace(self, X=None, y=np.empty(0), average=None)
 
 
 # ----------------------------------------------------------------------------------------------------------- conversion
-# What scikit-learn's learners convert anew in every bag, converted once: rows and points for trees, sparse formats.
+# Conversions that scikit-learn's learners would repeat in every bag: rows and points for trees, sparse formats.
 
 _TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
 
 
 def is_tree(learner: Any) -> bool:
-    """Return whether it is a tree of scikit-learn itself, but not of a class that inherits from it."""
+    """Return whether it is exactly one of scikit-learn's trees, not a subclass."""
     return type(learner) in _TREES
 
 
 def converted(job: FitJob) -> FitJob:
-    """Return the job with rows that the learner need not convert in every bag."""
+    """Return the job with its rows already converted for the learner."""
     if is_tree(job.learner) and job.learner.criterion != "poisson":  # "poisson" checks y together with X
         X = as_float32(job.X)
-        if X is not None:  # trees are told that they need not check the rows
+        if X is not None:  # trees need not check these rows
             return replace(job, X=X, fit_params={**(job.fit_params or {}), "check_input": False})
-    if sparse.issparse(job.X) and job.X.format not in ("csr", "csc"):  # rows of the others cannot be taken
+    if sparse.issparse(job.X) and job.X.format not in ("csr", "csc"):  # other formats cannot select rows
         return replace(job, X=job.X.tocsr())
     return job
 
 
 def call_method(model: Any, points: Points, method: str, *, harmless: bool, **params: Any) -> Any:
-    """Return what a method of a fitted model returns at the points; the model may be known to be harmless."""
+    """Call a method of a fitted model with the points; `harmless` if the model is known to change nothing."""
     if is_tree(model) and points.as_float32 is not None:
         return getattr(model, method)(points.as_float32, **{"check_input": False, **params})
     return points.call(model, method, harmless=harmless, **params)
 
 
 # ------------------------------------------------------------------------------------------------- prediction
-# What a fitted model has to predict at some points, what is passed along, and what is made of its answer.
+# What to predict with the bags' models, and how their answers become numbers to average.
 
-CONSTANT = (DummyClassifier, DummyRegressor)  # of bags that do not reach a learner
+CONSTANT = (DummyClassifier, DummyRegressor)  # for bags to which no learner is fitted
 
 
 @dataclass(frozen=True)
@@ -186,13 +186,14 @@ class PredictRequest:
     Parameters
     ----------
     decisions : bool, default=False
-        Whether classifiers are asked for their decision functions; otherwise for probabilities, or votes.
+        Whether classifiers return decision functions instead of probabilities or votes.
     params : mapping or None, default=None
-        What is passed to the method that is asked, as it is; constants of bags that reach no learner get nothing.
+        Passed to the learner's method; constant models do not get them.
     n_outputs : int or None, default=None
-        How many numbers regressors of several outputs predict at each point; None is one, in no list of its own.
+        The number of outputs of regressors with several; None for one output.
     wanted : ndarray of bool, shape (n_bags, n_points), or None, default=None
-        Which points each bag's model has to predict; None is all. Elsewhere its line may have anything finite.
+        The points at which each bag's model has to predict; None for all. Elsewhere, its line may have any finite
+        numbers.
     """
 
     decisions: bool = False
@@ -202,11 +203,11 @@ class PredictRequest:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is what every function asks, and no more, so that solvers may answer."""
+        """Whether it is a plain prediction, which solvers can make."""
         return not self.decisions and not self.params
 
     def predict(self, model: Any, points: Points, classes: np.ndarray | None, *, harmless: bool) -> np.ndarray:
-        """Return what is averaged of a bag's model: numbers, probabilities, votes, or decision functions."""
+        """Return a bag's predictions to average: numbers, probabilities, votes, or decision functions."""
         n_points, constant = points.n_points, isinstance(model, CONSTANT)
         given = {} if constant else self.params or {}
         params = {name: isolated(name, value) for name, value in given.items()}
@@ -218,80 +219,82 @@ class PredictRequest:
             if constant:
                 return outputs.undecided(n_points, classes)
             if _compares_pairs(model) and len(classes) > 2:
-                raise ValueError('its decision_function_shape="ovo" scores pairs of classes. Use "ovr".')
+                raise ValueError(
+                    'decision_function_shape="ovo" scores pairs of classes, which cannot be averaged. Use "ovr".'
+                )
             return outputs.decisions(call("decision_function"), n_points, model.classes_, classes)
         if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
             return outputs.probabilities(call("predict_proba"), n_points, model.classes_, classes, points.places)
         return outputs.votes(call("predict"), n_points, classes)
 
 
-PREDICT = PredictRequest()  # probabilities, votes or numbers, with nothing passed along
+PREDICT = PredictRequest()  # probabilities, votes or numbers, without parameters
 
 
 def _compares_pairs(model: Any) -> bool:
-    """Whether a model, or the last step of a pipeline, has one score for each pair of classes."""
+    """Whether a model, or the last step of a pipeline, has one score per pair of classes."""
     parameters = model.get_params(deep=True) if hasattr(model, "get_params") else {}
     shapes = [value for name, value in parameters.items() if name.split("__")[-1] == "decision_function_shape"]
     return "ovo" in shapes
 
 
 # --------------------------------------------------------------------------------------------------------------- solver
-# The interface of solvers: they fit bags without scikit-learn's bookkeeping, and its own models come out.
+# The interface of solvers: they fit scikit-learn's own models without its overhead.
 
 Predictor = Callable[[Any], np.ndarray]
 RELEASE = int(sklearn.__version__.split(".")[1])  # 9 for scikit-learn 1.9
-VERIFIED = ("1.6", "1.7", "1.8", "1.9")  # docs/solvers.md says how many random cases were compared with each
+VERIFIED = ("1.6", "1.7", "1.8", "1.9")  # docs/solvers.md lists how many random cases were compared with each
 
 
-class NotCovered(Exception):  # noqa: N818 (it is no error)
-    """Why a solver is not for some job, in words that complete "scikit-learn, because ..."."""
+class NotCovered(Exception):  # noqa: N818 (not an error)
+    """Why a solver does not fit a job, in words that complete "scikit-learn, because ..."."""
 
 
 class Structure(ABC):
     """What the models of all bags share: how arrays become a scikit-learn estimator, and how they predict.
 
-    It is a frozen dataclass. A model is a NamedTuple of arrays and numbers, without what is the same in all bags.
+    Subclasses are frozen dataclasses. A model is a NamedTuple of arrays and numbers that differ between bags.
     """
 
     model_type: ClassVar[Any]  # the NamedTuple
-    holds_rows: ClassVar[bool] = False  # whether models refer to the training rows, by their position
+    holds_rows: ClassVar[bool] = False  # whether models refer to the training rows by their positions
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # a dataclass
 
     @abstractmethod
     def estimator(self, model: Any, seed: int) -> Any:
-        """Return the fitted estimator that scikit-learn would have made of the bag, with this seed."""
+        """Return the fitted estimator that scikit-learn would have made from the bag with this seed."""
 
     def stacked(self, models: list[Any]) -> Any:
-        """Return models put together so that they predict quickly: something that is sliced like a list of them."""
+        """Return the models in a form that predicts faster, and that can be sliced like a list."""
         return models
 
     @abstractmethod
     def predictor(self, points: Points) -> Predictor | None:
-        """Return a function from some models, stacked, to their predictions at the points, with one line per model.
+        """Return a function from stacked models to their predictions at the points, with one line per model.
 
-        It may be called by several threads at once. A line does not depend on the other models. None means that these
-        points are for the estimators themselves.
+        Several threads may call it at the same time. A line must not depend on the other models. None means that the
+        estimators themselves predict at these points.
         """
 
 
 class Solver(ABC):
-    """Fits one bag after the other, for learners whose structure is known.
+    """Fits bags one by one, for some learners.
 
-    Making one from a job does what is common to all bags; it raises `NotCovered` if the job is not for it.
+    The constructor does the work that all bags share; it raises `NotCovered` for jobs that the solver cannot fit.
     """
 
     name: ClassVar[str]
-    learners: ClassVar[tuple[type, ...]]  # exact types: a class that inherits from one may do anything
-    versions: ClassVar[tuple[str, ...]] = VERIFIED  # of scikit-learn; fewer where it was compared with fewer
+    learners: ClassVar[tuple[type, ...]]  # exact types, because a subclass may do anything
+    versions: ClassVar[tuple[str, ...]] = VERIFIED  # of scikit-learn
     releases_lock: ClassVar[bool] = False  # whether threads can fit at the same time
 
     structure: Structure
 
     @classmethod
     def takes(cls, learner: Any) -> bool:
-        """Return whether it is for learners such as this one, at a first look."""
+        """Return whether the solver may be able to fit this learner."""
         return type(learner) in cls.learners
 
     @abstractmethod
@@ -307,18 +310,18 @@ class Solver(ABC):
 
 
 # ----------------------------------------------------------------------------------------------------------- parameters
-# Which parameters of a learner a solver covers; the others must have their default values.
+# The parameters of a learner that a solver covers; all others must have their defaults.
 
 Allowed = tuple[Any, ...] | Callable[[Any], bool]
 
 
 def anything(value: Any) -> bool:
-    """Allow every value that scikit-learn allows."""
+    """Accept every value that scikit-learn accepts."""
     return True
 
 
 def check_parameters(learner: Any, **allowed: Allowed) -> None:
-    """Raise `NotCovered` about the first parameter that has neither an allowed value nor its default.
+    """Raise `NotCovered` for the first parameter with neither an allowed value nor its default.
 
     >>> from sklearn.linear_model import Ridge
     >>> check_parameters(Ridge(alpha=2.0), alpha=anything)
@@ -338,12 +341,12 @@ def check_parameters(learner: Any, **allowed: Allowed) -> None:
 
 
 def _is_among(value: Any, values: tuple[Any, ...]) -> bool:
-    """Whether it is one of the values; True is not 1."""
+    """Whether it is one of the values, of the same type: True is not 1."""
     return any(type(value) is type(other) and value == other for other in values)
 
 
 # ----------------------------------------------------------------------------------------------------------------- same
-# Whether two fitted models are the same, to the last bit.
+# Whether two fitted models are the same to the last bit.
 
 _PLAIN = (bool, int, str, bytes, slice, type(None))
 
@@ -360,7 +363,7 @@ def same_model(one: Any, other: Any) -> bool:
         return False
     if isinstance(one, np.ndarray):
         return _same_array(one, other)
-    if isinstance(one, float | np.generic):  # also of numbers the sign of zero counts, and NaN is itself
+    if isinstance(one, float | np.generic):  # compare bits: -0.0 is not 0.0, and NaN equals NaN
         return _same_array(np.asarray(one), np.asarray(other))
     if isinstance(one, _PLAIN):
         return bool(one == other)
@@ -382,7 +385,7 @@ def same_model(one: Any, other: Any) -> bool:
 def _same_array(one: np.ndarray, other: np.ndarray) -> bool:
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
-    if one.dtype.names is not None:  # the bytes between fields do not count
+    if one.dtype.names is not None:  # ignore the padding between fields
         return all(_same_array(one[name], other[name]) for name in one.dtype.names)
     if one.dtype.kind == "O":
         return all(map(same_model, one.ravel().tolist(), other.ravel().tolist()))
@@ -390,13 +393,14 @@ def _same_array(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
-# The training rows as scikit-learn would see them: a matrix of numbers, with the names of its columns.
+# The training rows as scikit-learn converts them: a matrix of numbers and the names of its columns.
 
 
 def as_matrix(X: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return a dense table as a matrix, with the names of its features if it has any.
+    """Return a dense table as a matrix, and the names of its features or None.
 
-    A frame is covered if scikit-learn converts any rows of it in the same way: its columns are plain numbers.
+    A data frame is covered if its columns are plain numbers, so that scikit-learn converts all its rows in the same
+    way.
 
     >>> as_matrix(np.eye(2))
     (array([[1., 0.],
@@ -405,12 +409,12 @@ def as_matrix(X: Any) -> tuple[np.ndarray, np.ndarray | None]:
     if isinstance(X, np.ndarray):
         if type(X) not in (np.ndarray, np.memmap) or X.ndim != 2 or X.dtype.kind not in "iuf" or X.dtype.itemsize > 8:
             raise NotCovered(f"an array of type {X.dtype} with {X.ndim} axes is not covered")
-        return np.asarray(X), None  # a worker may have it as a memory map
+        return np.asarray(X), None  # in a worker, it may be a memory map
     if not hasattr(X, "columns"):
         raise NotCovered(f"a table of type {type(X).__name__} is not covered")
     names = list(X.columns)
     if not all(type(name) is str for name in names) or len(set(names)) != len(names):
-        raise NotCovered("columns without a name, or with the same, are not covered")
+        raise NotCovered("columns without unique names are not covered")
     kinds = {str(kind) for kind in X.dtypes}
     if hasattr(X, "iloc") and not kinds <= {"float64", "float32", "int64", "int32"}:
         raise NotCovered(f"a frame with columns of type {', '.join(sorted(kinds))} is not covered")
@@ -428,11 +432,11 @@ def _has_nulls(frame: Any) -> bool:
 
 
 # -------------------------------------------------------------------------------------------------------------- general
-# The general way: one fit of the learner itself per bag, whatever it is.
+# Without a solver: fit the learner itself to each bag.
 
 
 class General:
-    """Fits a fresh copy of the learner to the rows of each bag; nothing that it does reaches another copy."""
+    """Fits a copy of the learner to the rows of each bag, such that copies cannot affect each other."""
 
     def __init__(self, job: FitJob) -> None:
         job = converted(job)
@@ -445,14 +449,14 @@ class General:
         self.subspaces, self.predicts_late = job.subspaces, not hasattr(job.learner, "predict")
 
     def fit(self, rows: np.ndarray, seed: int, task: Any = None) -> Any:
-        """Return the model of a bag; the learner's callbacks are told that it is this task of the whole fit."""
+        """Return the model of a bag; `task` is its task for the learner's callbacks."""
         seedable = torch_is_there()
         model = self._fitted(rows, seed, task)
-        if not seedable and torch_is_there():  # its fit imported torch, whose generators were not seeded yet
+        if not seedable and torch_is_there():  # this fit imported torch, whose generators were not seeded
             model = self._fitted(rows, seed, task)
         self.validated = self.fresh.validated_once
         if self.predicts_late and not hasattr(model, "predict"):
-            raise TypeError("it has no method predict, not even now that it is fitted.")
+            raise TypeError("it cannot predict, even after fit.")
         model = without_callbacks(model) if self.has_callbacks else model
         return _as_after_a_journey(model.as_fitted() if isinstance(model, LabelCodes) else model)
 
@@ -473,12 +477,12 @@ def _validation_skipped() -> AbstractContextManager[None]:
 
 
 def _as_after_a_journey(model: Any) -> Any:
-    """The model as it would come back from another process, where strided arrays become contiguous ones."""
+    """The model after pickling, as if it came from another process: strided arrays become contiguous."""
     if not _has_strided_arrays(model, depth=8):
         return model
     try:
         return pickle.loads(pickle.dumps(model))
-    except Exception:  # what cannot be pickled does not come back from another process at all
+    except Exception:  # it cannot be pickled, so it cannot come from another process
         return model
 
 
@@ -493,26 +497,26 @@ def _has_strided_arrays(part: Any, depth: int) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------------------- choice
-# The choice of a solver: by the learner's exact type and parameters, and only if the first bag comes out the same.
+# The choice of a solver: by the learner's exact type and parameters, and only if its first bag equals scikit-learn's.
 
 SOLVER_OPTIONS = ("auto", "scikit-learn")
-SOLVERS: list[type[Solver]] = []  # `stablebag.fast` registers its own, when a solver is first looked for
-_TRIES = 10  # bags that are tried until one is not handed back
+SOLVERS: list[type[Solver]] = []  # `stablebag.fast` registers its solvers when one is first needed
+_TRIES = 10  # bags to try until one is not handed back
 _POINTS = 100  # at which predictions are compared
 
 
 @dataclass(frozen=True)
 class SolverChoice:
-    """Which solver fits the bags of a model, and why it is not another.
+    """Which solver fits the bags of a model, and why no faster one does.
 
     Attributes
     ----------
     name : str
-        The solver; "scikit-learn" is one fit of the learner itself per bag.
+        The name of the solver; "scikit-learn" if the learner itself fits each bag.
     why : str
-        Why the learner itself is fitted, if it is.
+        Why no solver is used; empty if one is.
     n_handed_back : int
-        The number of bags that the solver left to the learner itself.
+        The number of bags that the solver left to scikit-learn.
     """
 
     name: str = "scikit-learn"
@@ -523,11 +527,11 @@ class SolverChoice:
 
     @property
     def structure(self) -> Structure | None:
-        """What the models have in common that the solver makes."""
+        """What the solver's models have in common."""
         return None if self.solver is None else self.solver.structure
 
     def solver_of(self, job: FitJob) -> Solver | None:
-        """Return the solver, made from the job if it was chosen in another process; None if it is not for this part."""
+        """Return the solver, made again if it was chosen in another process; None if it does not cover this part."""
         if self.solver is not None or self.kind is None:
             return self.solver
         try:
@@ -536,11 +540,11 @@ class SolverChoice:
             return None
 
     def without_rows(self) -> "SolverChoice":
-        """Return the choice without the solver, which is made anew for other rows."""
+        """Return the choice without the solver, which has to be made again for other rows."""
         return replace(self, solver=None)
 
     def of(self, models: Any) -> "SolverChoice":
-        """Return the choice without the solver, and with the number of bags that were handed back."""
+        """Return the choice without the solver, with the number of bags that it handed back."""
         others = [model for model in models.stored if not models.is_array(model)]
         back = 0 if self.why else sum(not isinstance(model, CONSTANT) for model in others)
         return replace(self, n_handed_back=back, solver=None, kind=None)
@@ -557,29 +561,29 @@ class SolverChoice:
 
 
 def register(kind: type[Solver]) -> type[Solver]:
-    """Add a solver for learners of one's own, as a decorator of its class."""
+    """Register a solver; a decorator for its class."""
     SOLVERS.append(kind)
     return kind
 
 
 def with_solver(job: FitJob) -> FitJob:
-    """Return the job with the solver that fits its bags."""
+    """Return the job with a solver for its bags, or the reason why there is none."""
     return job if job.choice is not None else replace(job, choice=_choose_solver(job))
 
 
 def check_solver(solver: Any, owner: str) -> None:
-    """Refuse a value of the parameter `solver` that does not exist."""
+    """Check the parameter `solver`."""
     if not isinstance(solver, str) or solver not in SOLVER_OPTIONS:
         raise refuse_value("solver", owner, f"one of {', '.join(map(repr, SOLVER_OPTIONS))}", solver)
 
 
 def choice_of(solver: str) -> "SolverChoice | None":
-    """What the parameter `solver` decides before any bag is seen: nothing, or that there is none."""
-    return None if solver == "auto" else SolverChoice(why="the parameter solver says so")
+    """The choice that the parameter `solver` makes; None if it depends on the bags."""
+    return None if solver == "auto" else SolverChoice(why='of solver="scikit-learn"')
 
 
 class _LearnerError(Exception):
-    """Why the learner itself will fail; it says so again, and better."""
+    """Why the learner itself will fail, which raises a better error later."""
 
 
 def _choose_solver(job: FitJob) -> SolverChoice:
@@ -590,7 +594,7 @@ def _choose_solver(job: FitJob) -> SolverChoice:
     try:
         _check_call(kind, job)
         _refuse_invalid(job.learner)
-        job = replace(job, learner=clone(job.learner))  # what is kept of it does not change with the caller's
+        job = replace(job, learner=clone(job.learner))  # the caller may change the original
         solver = kind(job)
         if job.gathered_of is not None and solver.structure.holds_rows:
             raise NotCovered("its models are made of all rows, which are not in memory")
@@ -602,66 +606,66 @@ def _choose_solver(job: FitJob) -> SolverChoice:
 
 
 def _check_call(kind: type[Solver], job: FitJob) -> None:
-    """Raise `NotCovered` because of what is around the learner and its rows."""
+    """Raise `NotCovered` for reasons other than the learner and the rows."""
     version = ".".join(sklearn.__version__.split(".")[:2])
     if version not in kind.versions:
         first, last = kind.versions[0], kind.versions[-1]
         verified = f"{first} to {last}" if last != first else first
         solver = f"the solver for {type(job.learner).__name__}"
-        raise NotCovered(f"{solver} was verified for scikit-learn {verified}, and this is {version}")
+        raise NotCovered(f"{solver} was tested with scikit-learn {verified}, and this is {version}")
     n_bags = job.gathered_of or len(job)
-    if n_bags < 2:  # verifying takes as long, and the bits are the same
+    if n_bags < 2:  # verifying would take as long as fitting
         raise NotCovered("there is only one bag")
     if job.n_outputs is not None:
         raise NotCovered("there are several outputs")
     if job.fit_params:
         raise NotCovered(f"{next(iter(job.fit_params))} was passed to fit")
     if has_callbacks(job.learner):
-        raise NotCovered("it has callbacks")
+        raise NotCovered("the learner has callbacks")
     if job.subspaces is not None:
         raise NotCovered("max_features draws columns for each bag")
     if sklearn.get_config()["array_api_dispatch"]:
-        raise NotCovered("array_api_dispatch is switched on")
+        raise NotCovered("array_api_dispatch is enabled")
 
 
 def _refuse_invalid(learner: Any) -> None:
-    """Raise `_LearnerError` for parameters that scikit-learn will refuse when it fits."""
+    """Raise `_LearnerError` for parameters that scikit-learn will not accept."""
     parts = [learner, *learner.get_params(deep=True).values()]
     try:
         for part in parts:
             if hasattr(part, "_parameter_constraints"):
                 part._validate_params()
     except ValueError as error:
-        raise _LearnerError("it has a parameter that it will refuse") from error
+        raise _LearnerError("the learner has an invalid parameter") from error
 
 
 def _verify_or_doubt(solver: Solver, job: FitJob) -> None:
-    """Verify a solver; whatever goes wrong with that is a reason not to use it."""
+    """Verify a solver; any unexpected error is a reason not to use it."""
     try:
         _verify(solver, job)
     except (NotCovered, _LearnerError):
         raise
     except Exception as error:
-        raise NotCovered(f"it could not be verified ({type(error).__name__}: {error})") from error
+        raise NotCovered(f"verifying the solver failed ({type(error).__name__}: {error})") from error
 
 
 def _verify(solver: Solver, job: FitJob) -> None:
-    """Raise `NotCovered` unless the model of the first bag is that of scikit-learn, to the last bit."""
+    """Raise `NotCovered` unless the model of the first bag equals scikit-learn's to the last bit."""
     first = list(islice(bags_for_solvers(job), _TRIES))
-    if not first:  # and none will reach it
+    if not first:  # the solver will fit no bag
         return
     solved = ((b, solver.fit(job.bags[b], int(job.seeds[b]))) for b in first)
     bag, model = next(((b, model) for b, model in solved if model is not None), (None, None))
     if bag is None:
-        raise NotCovered("none of the first bags is for a solver")
+        raise NotCovered(f"the solver handed back the first {len(first)} bags")
     rows, seed = job.bags[bag], int(job.seeds[bag])
     general = General(job)
     try:
         theirs = general.fit(rows, seed)
     except Exception as error:
-        raise _LearnerError(f"it fails on bag {bag}") from error
+        raise _LearnerError(f"the learner fails on bag {bag}") from error
     if not same_model(solver.structure.estimator(model, seed), theirs):
-        raise NotCovered(f"the model of bag {bag} did not come out the same")
+        raise NotCovered(f"the solver's model of bag {bag} differed from scikit-learn's")
     points = Points(take_rows(job.X, rows[:_POINTS]))
     predictor = solver.structure.predictor(points)
     if predictor is None:
@@ -672,11 +676,11 @@ def _verify(solver: Solver, job: FitJob) -> None:
     if job.classes is not None:
         found = found[:, np.isin(job.classes, theirs.classes_)]
     if not np.array_equal(found, expected):
-        raise NotCovered(f"the predictions of bag {bag} did not come out the same")
+        raise NotCovered(f"the solver's predictions of bag {bag} differed from scikit-learn's")
 
 
 def bags_for_solvers(job: FitJob) -> Iterator[int]:
-    """Yield the bags that reach a solver: they have rows and, in classification, more than one class."""
+    """Yield the bags that a solver may fit: they have rows and, in classification, more than one class."""
     for number, rows in enumerate(job.bags):
         y = job.y[rows]
         several = job.classes is None or not (y == y[:1]).all()
@@ -685,7 +689,7 @@ def bags_for_solvers(job: FitJob) -> Iterator[int]:
 
 
 def warns_of_many_classes(job: FitJob, rows: np.ndarray) -> bool:
-    """Return whether scikit-learn warns that a bag has nearly as many classes as rows; it is left to warn itself."""
+    """Return whether scikit-learn would warn that a bag has nearly as many classes as rows, and so must fit it."""
     most = round(0.5 * len(rows))
     if job.classes is None or len(rows) <= 20 or len(job.classes) <= most:
         return False

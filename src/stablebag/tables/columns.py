@@ -465,9 +465,14 @@ class Columns:
             steps.append((f"text {name}".replace("__", "_"), texts, name))
         used = [step for step in steps if len(step[2])]
         if not used:
-            raise TableError("The table has no column to learn from: all are constant, empty, IDs or left out.")
+            raise no_features()
         reader = ColumnTransformer(used, sparse_threshold=0.0)
         return Pipeline([("columns", reader), ("learner", learner)])
+
+
+def no_features() -> TableError:
+    """Build the error for a table without features."""
+    return TableError("The table has no column to learn from: all are constant, empty, IDs or left out.")
 
 
 @row_by_row
@@ -830,7 +835,7 @@ def column_remarks(
 
 
 def target_remarks(column: Any, kind: Kind, task: str, given: str | None, raw: Any = None) -> list[str]:
-    """Return a sentence if numbers of the target were read as classes, or if a few words made classes of numbers.
+    """Return a sentence if the target has classes although it looks like numbers, dates or IDs.
 
     Parameters
     ----------
@@ -847,20 +852,35 @@ def target_remarks(column: Any, kind: Kind, task: str, given: str | None, raw: A
     """
     if task != "classification" or given is not None:
         return []
-    name = str(column.name)
+    name, n_values = str(column.name), column.nunique()
     if raw is not None and _is_almost_numeric(raw, kind):
         odd, rows = _odd_values(raw)
         return [
             f"The target {quoted(name)} has classes because of {odd} in {rows}. "
             f"{option('kinds', {name: 'number'})} predicts numbers and drops such rows."
         ]
-    n_values = column.nunique()
+    if raw is not None and _has_dates(raw):
+        return [
+            f"The target {quoted(name)} has dates, read as {n_values:,} classes. To predict a time, replace it by a "
+            "number, such as days."
+        ]
+    if kind.name == "category" and 2 * n_values > len(column):
+        return [
+            f"The target {quoted(name)} has {n_values:,} classes in {ROWS.count(len(column))}. Is it an ID or a text?"
+        ]
     if kind.name != "number" or n_values < _FEWEST_RATINGS or rating_warnings(column, name, task, given):
         return []
     return [
         f"The target {quoted(name)} has {n_values} different whole numbers, read as classes. "
         f"{option('task', 'regression')} predicts numbers instead."
     ]
+
+
+def _has_dates(column: Any) -> bool:
+    """Whether all values of a column are dates."""
+    if column.dtype.kind != "O":
+        return bool(column.dtype.kind == "M")
+    return any(found.all() for _, found in date_formats(column.dropna().unique().tolist()))
 
 
 def _is_almost_numeric(column: Any, kind: Kind) -> bool:

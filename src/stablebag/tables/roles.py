@@ -155,9 +155,9 @@ def split_group(X: Any, group: str, target: str) -> tuple[Any, Any]:
     if missing:
         some = listed([str(row) for row in missing])
         rows = f"row {some}" if len(missing) == 1 else f"{len(missing):,} rows ({some})"
-        them = "it, or remove this row" if len(missing) == 1 else "them, or remove these rows"
+        them = "the group, or remove this row" if len(missing) == 1 else "the groups, or remove these rows"
         raise TableError(
-            f"The group {group!r} is missing in {rows}; row 0 is the first row below the header. Fill {them}."
+            f"The group {group!r} is missing in {rows}; row 0 is the first row below the header. Fill in {them}."
         )
     if column.nunique() < 2:
         raise TableError(

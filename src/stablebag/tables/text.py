@@ -47,9 +47,12 @@ def check_column_name(names: Iterable[str], name: str) -> None:
     by_lower = {column.lower().strip(): column for column in reversed(columns)}
     if similar := get_close_matches(name.lower().strip(), by_lower, n=1):
         raise TableError(f"{error}. Did you mean {by_lower[similar[0]]!r}?")
-    if len(columns) == 1 and any(separator in columns[0] for separator in _SEPARATORS):
+    if len(columns) == 1 and any(separator in columns[0] for separator in f"{_SEPARATORS} "):
         raise TableError(f"{error}. Its only column is {quoted(columns[0])}: check {option('separator')}.")
-    raise TableError(f"{error}; it has {listed(map(repr, columns), most=8)}.")
+    found = f"{error}; it has {listed([quoted(column) for column in columns], most=8)}."
+    if 2 * sum(column.replace(".", "").isdigit() for column in columns) >= len(columns):
+        raise TableError(f"{found} The first row of the file must have the names of the columns.")
+    raise TableError(found)
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:
@@ -364,14 +367,16 @@ class Parts:
 def _not_found(text: str) -> str:
     """A sentence for a path, a folder or a pattern that names no file."""
     if os.path.isdir(text):
-        return f"There is no Parquet file in the folder {text}. To read a file of another kind, pass its path."
+        return f"The folder {text} has no Parquet files. To read a file of another kind, pass its path."
+    if os.path.exists(text):
+        return f"The path {text} is not a regular file. Save the table as a file."
     if glob.has_magic(text):
         return f"No file matches the pattern {text}. Check the folder and the pattern."
     folder, name = os.path.split(text)
     if folder and not os.path.isdir(folder):
         return f"There is no file {text}, because there is no folder {folder}."
     try:
-        similar = get_close_matches(name, os.listdir(folder or "."), n=1)
+        similar = get_close_matches(name, os.listdir(folder or "."), n=1, cutoff=0.75)
     except (OSError, ValueError):
         similar = []
     return f"There is no file {text}." + (f" Did you mean {os.path.join(folder, similar[0])}?" if similar else "")
@@ -631,7 +636,7 @@ def _parse_fields(text: str, separator: str, path: Path, as_written: Collection[
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=separator != " ")
     names: list[str] = []
     rows: list[list[str]] = []
-    for fields in reader:
+    while (fields := _next_fields(reader, path)) is not None:
         if not fields:  # an empty line
             continue
         if not names:
@@ -653,6 +658,14 @@ def _parse_fields(text: str, separator: str, path: Path, as_written: Collection[
     return pd.DataFrame(read)
 
 
+def _next_fields(reader: Any, path: Path) -> list[str] | None:
+    """The fields of the next line; None at the end."""
+    try:
+        return next(reader, None)
+    except csv.Error as error:
+        raise TableError(f"Line {reader.line_num:,} of {path} cannot be read: {error}. Check quotes.") from None
+
+
 def _as_series(values: Any, known: dict[str, str | None]) -> Any:
     import pandas as pd
 
@@ -663,7 +676,7 @@ def _ragged(line: int, n_fields: int, n_names: int, path: Path) -> TableError:
     fields = "1 field" if n_fields == 1 else f"{n_fields:,} fields"
     way = f"Check {option('separator')}, quotes and line ends."
     if n_fields == n_names + 1:
-        way = f"If its first field is the name of the row, add a name to the header. Otherwise, check {way[6:]}"
+        way = f"Check {option('separator')}, quotes and decimal commas. If the first field is an ID, name its column."
     return TableError(f"Line {line:,} of {path} has {fields}, but the header has {n_names:,}. {way}")
 
 
@@ -688,10 +701,11 @@ _CHUNK, _OVERLAP = 2**20, 2**16  # bytes of a sheet that are searched at once; a
 def _read_excel(path: Path, as_written: Collection[str]) -> FileAsRead:
     import openpyxl
 
-    _check_archive(path)
-    with warnings.catch_warnings():
+    with path.open("rb") as file, warnings.catch_warnings():
+        _check_archive(file, path)
+        file.seek(0)
         warnings.simplefilter("ignore")  # about parts of the workbook that are not read, such as styles
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         try:
             sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"] or book.worksheets
             if not sheets:
@@ -716,19 +730,17 @@ def _read_excel(path: Path, as_written: Collection[str]) -> FileAsRead:
     return FileAsRead(frame, None, tuple(said), (missing,) if n_errors else ())
 
 
-def _check_archive(path: Path) -> None:
+def _check_archive(file: Any, path: Path) -> None:
     """Raise an error for a file that is not a workbook, or that is too large or declares XML entities."""
-    with open(path, "rb") as file:
-        start = file.read(8)
-        if start == _OLE and "EncryptedPackage".encode("utf-16-le") in file.read():
+    if file.read(8) == _OLE:
+        if "EncryptedPackage".encode("utf-16-le") in file.read():
             raise TableError(f"The file {path} is protected by a password. Save it without one, or as CSV.")
-    if start == _OLE:
         raise TableError(f"The file {path} is an old Excel file (.xls). Open it in Excel and save it as .xlsx or CSV.")
-    if not zipfile.is_zipfile(path):
+    if not zipfile.is_zipfile(file):
         raise TableError(
             f"The file {path} is not an Excel file, or it is damaged. If it is a text file, rename it to .csv."
         )
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(file) as archive:
         if (size := sum(part.file_size for part in archive.infolist())) > _MOST_UNPACKED:
             raise TableError(
                 f"The file {path} unpacks to {size / 10**9:,.1f} GB, more than the limit of {_MOST_UNPACKED // 10**9} "
@@ -864,8 +876,11 @@ def _cell_text(value: Any) -> str:
 
 def _check_formulas(sheet: Any, path: Path) -> None:
     """Raise an error if a formula has no stored result, because its cell would look empty."""
+    # Private, because openpyxl does not tell an empty cell from a missing result.
+    if (get_source := getattr(sheet, "_get_source", None)) is None:
+        return
     tail = b""
-    with sheet._get_source() as content:  # private: openpyxl does not tell an empty cell from a missing result
+    with get_source() as content:
         while chunk := content.read(_CHUNK):
             for match in _NO_RESULT.finditer(tail + chunk):
                 if b't="str"' not in match[1]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stablebag._checks import check_integer, refuse_type, refuse_value
 from stablebag._wording import GROUPS, ROWS, option, printable
 from stablebag.models.rows import as_bytes
 from stablebag.showing.report.page import ColumnAsRead, DataAsRead
@@ -22,6 +23,7 @@ from stablebag.tables.columns import (
     describe_columns,
     infer_kinds,
     infinite_target,
+    no_features,
     plain_frame,
     rating_warnings,
     split_target,
@@ -238,6 +240,7 @@ class Reading:
 # ------------------------------------------------------------------------------------------------------ training tables
 # Features and targets, in memory or, if they need more than max_memory, in their Parquet files.
 
+TASKS = ("regression", "classification")
 MOST_HELD_OUT = 10_000
 _MEMORY_SHARE = 4  # held-out rows take at most a quarter of max_memory
 _MANY_TARGETS = 1_000  # a numeric target with more different values is not checked for classes
@@ -419,7 +422,7 @@ def read_table(
     >>> _ = path.write_text("\n".join(["size;town;price", *rows]))
     >>> table = read_table(path, "price")
     >>> print(table.as_read.conclusion())
-    2 columns beside the target: 1 number, 1 category.
+    2 columns besides the target: 1 number, 1 category.
     >>> table.task, table.y[:2].tolist()
     ('regression', [100.5, 103.5])
     >>> model = BaggedRegressor(table.pipeline(DecisionTreeRegressor()), n_bags=20, random_state=0)
@@ -430,6 +433,10 @@ def read_table(
     """
     table = path if isinstance(path, Parts) else table_of(path)
     given = (target, group, ids, drop, kinds, task, decimal)
+    _check_types(*given, separator, encoding)
+    check_integer(random_state, "random_state", "read_table", minimum=0)
+    if not isinstance(test_size, int | float):
+        raise refuse_type("test_size", "read_table", "a share of the rows", test_size)
     memory = None if max_memory is None else as_bytes(max_memory, "max_memory", "read_table")
     if memory is not None and is_larger_than(table, memory):
         return _read_in_files(table, given, memory, test_size, random_state)
@@ -437,6 +444,25 @@ def read_table(
     if literal := [name for name, kind in (kinds or {}).items() if kind in ("category", "text")]:
         file_options["as_written"] = literal  # in these, a word such as None is a value
     return _read_in_memory(table, given, file_options, memory)
+
+
+def _check_types(
+    target: Any, group: Any, ids: Any, drop: Any, kinds: Any, task: Any, decimal: Any, separator: Any, encoding: Any
+) -> None:
+    """Raise an error for arguments of the wrong type, and for unknown tasks and decimal marks."""
+    owner = "read_table"
+    texts = {"group": group, "separator": separator, "encoding": encoding}
+    for name, value in {"target": target, **{name: text for name, text in texts.items() if text is not None}}.items():
+        if not isinstance(value, str):
+            raise refuse_type(name, owner, "a text", value)
+    for name, value in (("ids", ids), ("drop", drop)):
+        if not isinstance(value, str | list | tuple) or not all(isinstance(column, str) for column in value):
+            raise refuse_type(name, owner, "a list of names of columns", value)
+    if kinds is not None and not (isinstance(kinds, Mapping) and all(isinstance(column, str) for column in kinds)):
+        raise refuse_type("kinds", owner, "a dictionary such as {'note': 'text'}", kinds)
+    for name, value, allowed in (("task", task, TASKS), ("decimal", decimal, (".", ","))):
+        if value is not None and value not in allowed:
+            raise refuse_value(name, owner, f"one of {', '.join(map(repr, allowed))} or None", value)
 
 
 def is_larger_than(table: Any, max_memory: int) -> bool:
@@ -457,12 +483,15 @@ def _read_in_memory(
     rows = raw[_has_target(raw, roles)]
     _check_enough(target, len(rows))
     groups = None if group is None else read_names(split_group(rows.drop(columns=target), group, target)[1])
-    X = rows[[name for name in rows.columns if name == target or name in roles.features(rows.columns)]]
+    used = {target, *roles.features(rows.columns)}
+    X = rows[[name for name in rows.columns if name in used]]
     codes = None if groups is None else groups.factorize()[0]
     decision = infer_kinds(
         X, codes, chosen=roles.kinds, decimal=roles.decimal, separator=read.separator, target=target, task=roles.task
     )
     columns = Columns({name: kind for name, kind in decision.kinds.items() if name != target})
+    if not columns.used:
+        raise no_features()
     known = Columns({target: decision.kinds[target]}).read(rows)
     if known[target].isna().any():
         raise infinite_target(target)
@@ -532,7 +561,7 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     target, group, features = roles.target, roles.group, roles.features(schema.names)
     _refuse_nested(schema, features, target, paths_of(table)[0])
     if not features:
-        raise TableError("The table has no column to learn from: all are left out.")
+        raise no_features()
     check_same_columns(table, roles.drop)
     files = [str(path) for path in paths_of(table)]
     whole = ParquetTable(files, target, columns=features, groups=group, max_memory=memory)
@@ -548,7 +577,7 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     decision = infer_kinds(plain, chosen=chosen, decimal=roles.decimal)
     columns = Columns(decision.kinds)
     if not columns.used:
-        raise TableError("The table has no column to learn from: all are constant, empty, IDs or left out.")
+        raise no_features()
     used = whole if columns.used == features else ParquetTable(
         files, target, columns=columns.used, groups=group, max_memory=memory
     )  # fmt: skip

@@ -10,11 +10,11 @@ mpl.use("Agg")
 
 
 @pytest.fixture(autouse=True)
-def closed_figures():
+def close_figures():
     settings = dict(mpl.rcParams)
     yield
     plt.close("all")
-    assert dict(mpl.rcParams) == settings  # no display alters them
+    assert dict(mpl.rcParams) == settings  # no display changes them
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from stablebag.measuring import Perturbations
 from stablebag.proving.frontier import frontier
 
 
-def test_curves_are_those_of_the_perturbations_and_of_the_certificate(measured):
+def test_curves_equal_those_of_the_perturbations_and_the_certificate(measured):
     certificate = Certificate(Subbagging(0.5), 100, 400)
     display = StabilityCurveDisplay.from_perturbations(measured, certificate=certificate, show_noise=True)
     epsilon, delta = measured["bagged"].curve("max")
@@ -29,7 +29,7 @@ def test_curves_are_those_of_the_perturbations_and_of_the_certificate(measured):
     assert len(corners) > 50
     for epsilon, delta in corners:
         assert certificate.epsilon(delta) == epsilon
-    assert display.ax_.get_xlim()[1] > certificate.curve()[0].max() >= certificate.epsilon(0.01)  # all of its range
+    assert display.ax_.get_xlim()[1] > certificate.curve()[0].max() >= certificate.epsilon(0.01)  # all is visible
     assert display.noise == {"bagged": pytest.approx(np.sqrt(1 / 400))}
 
 
@@ -42,7 +42,7 @@ def fitted():
     return model, voter, X[100:105], X, y
 
 
-def test_a_certificate_is_drawn_only_beside_what_it_speaks_of(fitted):
+def test_certificate_is_drawn_only_with_measurements_that_it_covers(fitted):
     model, voter, points, X, y = fitted
     moved, classes = leave_one_out(model, points), leave_one_out(voter, points)
     draw = StabilityCurveDisplay.from_perturbations
@@ -52,12 +52,12 @@ def test_a_certificate_is_drawn_only_beside_what_it_speaks_of(fitted):
             epsilon, delta = display.lines_["measured"].get_data()
             proved = dict(zip(*display.guarantee_.get_data(), strict=True))
             for level, share in proved.items():
-                assert (delta[epsilon >= level] <= share + 1e-12).all()  # the measured curve is nowhere above
+                assert (delta[epsilon >= level] <= share + 1e-12).all()  # the measured curve is never above
     for display in (
         draw(classes, certificate=certify(voter, reused=True)),
         draw(classes.in_norm(), certificate=certify(voter, vector=True, reused=True)),
     ):
-        assert display.guarantee_.get_label() == "proved"
+        assert display.guarantee_.get_label() == "guaranteed"
     other = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=1).fit(X[:100], y[:100])
     fewer = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=50, random_state=0).fit(X[:100], y[:100])
     smaller = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=0).fit(X[:90], y[:90])
@@ -80,30 +80,30 @@ def test_a_certificate_is_drawn_only_beside_what_it_speaks_of(fitted):
             draw(measured, certificate=certificate)
     both = draw({"tree": leave_one_out_refit(Ridge(), X[:100], y[:100], points, rows=[0]), "bagged": moved},
                 certificate=certify(model, reused=True))  # fmt: skip
-    assert both.guarantee_.get_label() == "proved for bagged"
+    assert both.guarantee_.get_label() == "guaranteed for bagged"
 
 
-def test_what_is_proved_of_fitting_anew_is_drawn_beside_refits_without_each_row_and_not_without_some():
+def test_certificate_of_refits_is_drawn_only_if_every_row_was_left_out():
     X, y = load_diabetes(return_X_y=True)
     X, y, points = X[:20], y[:20], X[100:103]
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=20, random_state=0).fit(X, y)
     draw = StabilityCurveDisplay.from_perturbations
     every = draw(leave_one_out_refit(model, X, y, points), certificate=certify(model))
-    assert every.guarantee_.get_label() == "proved, on average over draws of the bags"
+    assert every.guarantee_.get_label() == "guaranteed, on average over draws of the bags"
     some = leave_one_out_refit(model, X, y, points, rows=[0, 1])
     with pytest.raises(ValueError, match=r"cannot show this bound .*: only 2 of the 20 rows were left out"):
         draw(some, certificate=certify(model))
     assert not hasattr(draw(some), "guarantee_")
 
 
-def test_a_classifiers_curve_is_of_the_class_that_moves_most():
+def test_curve_of_a_classifier_is_that_of_the_class_that_changes_most():
     rng = np.random.default_rng(0)
     moved = Perturbations(np.zeros((2, 3)), rng.random((50, 2, 3)), np.arange(50))
     epsilon, delta = StabilityCurveDisplay.from_perturbations(moved).curves["measured"]
     assert delta[10] == moved.delta(epsilon[10], "max").max()
 
 
-def test_certificates_that_promise_nothing_are_not_drawn(measured):
+def test_vacuous_certificates_are_not_drawn(measured):
     nothing = Certificate(Subbagging(0.5), 100, delta_range=1.0)
     display = StabilityCurveDisplay.from_perturbations(measured, certificate=nothing)
     display.figure_.canvas.draw()
@@ -111,8 +111,8 @@ def test_certificates_that_promise_nothing_are_not_drawn(measured):
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["base learner", "bagged"]
 
 
-def test_what_is_proved_is_drawn_in_steps():
-    """Straight lines between two proved points would lie below the frontier's own learner."""
+def test_guarantee_is_drawn_in_steps():
+    """A straight line between two steps would be below a learner that attains the frontier."""
     law = Subbagging(3).resolve(6)
     point = frontier(law, 2)
     bags, weights = zip(*law.support(), strict=True)

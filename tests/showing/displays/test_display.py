@@ -15,10 +15,10 @@ from stablebag.showing import PhaseDiagramDisplay
 from stablebag.showing.displays.display import (
     BAGGED,
     COLOURS,
+    GUARANTEE,
     HATCHES,
     LINES,
     OTHER,
-    PROVED,
     Display,
     Reach,
     as_steps,
@@ -30,7 +30,7 @@ from stablebag.showing.displays.display import (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])
-def test_any_scale_and_no_spread_can_be_drawn(scale):
+def test_changes_of_any_scale_can_be_drawn_even_if_they_are_all_equal(scale):
     moved = {"one": Perturbations(np.zeros(1), scale * np.ones((5, 1)), np.arange(5)),
              "none": Perturbations(np.zeros(1), np.zeros((5, 1)), np.arange(5))}  # fmt: skip
     for display in (PerturbationDisplay, StabilityCurveDisplay):
@@ -45,7 +45,7 @@ def test_any_scale_and_no_spread_can_be_drawn(scale):
     assert 1.0 < phases.ax_.get_ylim()[1] / phases.guaranteed.max() < 1.2
 
 
-def test_a_given_axes_is_drawn_on(measured):
+def test_given_axes_are_used(measured):
     figure, ax = plt.subplots()
     assert StabilityCurveDisplay.from_perturbations(measured, ax=ax).figure_ is figure
     assert PerturbationDisplay({"a": np.ones(3)}).plot(ax=ax).ax_ is ax
@@ -55,14 +55,14 @@ def test_a_given_axes_is_drawn_on(measured):
     assert plt.get_fignums() == [figure.number]
 
 
-def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
+def test_error_without_matplotlib_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'stablebag\[plot\]'"):
         Display().start(None)
 
 
 @pytest.mark.parametrize("display", [PerturbationDisplay, StabilityCurveDisplay])
-def test_what_was_not_measured_is_refused(display):
+def test_only_perturbations_can_be_drawn(display):
     for bad in (np.zeros(3), {"a": np.zeros(3)}, None):
         with pytest.raises(TypeError, match="'perturbations' parameter"):
             display.from_perturbations(bad)
@@ -73,25 +73,25 @@ def test_perturbations_without_a_name_are_called_measured(measured):
     assert list(by_name(measured, "owner")) == ["base learner", "bagged"]
 
 
-def test_steps_hold_until_the_next_epsilon_and_of_several_shares_at_one_the_smallest():
+def test_steps_hold_until_the_next_epsilon_and_use_the_smallest_share_at_each():
     epsilon, delta = as_steps(np.array([0.5, 0.2, 0.2]), np.array([0.0, 0.3, 0.4]))
     assert epsilon.tolist() == [0.2, 0.2, 0.2, 0.5, 0.5]
     assert delta.tolist() == [0.4, 0.4, 0.3, 0.3, 0.0]
 
 
-def test_the_first_five_things_shown_together_can_be_told_apart_without_colour():
+def test_first_five_looks_differ_without_colour():
     assert len(COLOURS) == len(LINES) == len(HATCHES) == len(set(COLOURS)) == len(set(HATCHES))
     assert len({(colour, str(line)) for colour, line in zip(COLOURS, LINES, strict=True)}) == len(COLOURS)
     assert len({str(line) for line in LINES[:5]}) == 5
 
 
-def test_displays_name_what_is_left_out(measured):
+def test_displays_name_groups_that_are_left_out(measured):
     patients = Noun("patient", "patients")
     scope = Scope(100, Quantity.NUMBER, Rerun.ALONE, noun=patients)
     moved = {name: replace(each, scope=scope) for name, each in measured.items()}
     assert noun_of(measured) == ROWS
     assert noun_of(moved) == patients
-    with pytest.raises(ValueError, match="Perturbations by patients and rows cannot be shown together"):
+    with pytest.raises(ValueError, match="Cannot draw perturbations by patients and rows on one axis"):
         noun_of({"a": measured["bagged"], "b": moved["bagged"]})
     assert PerturbationDisplay.from_perturbations(moved).ax_.get_ylabel().startswith("share of patients")
     assert "share of patients that" in StabilityCurveDisplay.from_perturbations(moved).ax_.get_ylabel()
@@ -100,7 +100,7 @@ def test_displays_name_what_is_left_out(measured):
     assert "2 of 4 patients" in phases.ax_.get_title()
 
 
-def test_what_is_bagged_has_one_colour_wherever_it_is_shown():
+def test_bagged_has_the_same_colour_in_all_pictures():
     alone, second = looks(["bagged"])["bagged"], looks(["base learner", "bagged"])["bagged"]
     assert alone == second == looks(["a", "b", "bagged"])["bagged"]
     assert alone.colour == BAGGED
@@ -118,25 +118,25 @@ def contrast(colour, paper):
 
 
 @pytest.mark.parametrize("paper", ["#ffffff", "#14181d"])
-@pytest.mark.parametrize("colour", [BAGGED, OTHER, PROVED])
-def test_colours_are_seen_on_light_and_on_dark_paper(colour, paper):
-    assert contrast(colour, paper) >= 3  # what WCAG asks of lines
+@pytest.mark.parametrize("colour", [BAGGED, OTHER, GUARANTEE])
+def test_colours_have_contrast_on_light_and_dark_backgrounds(colour, paper):
+    assert contrast(colour, paper) >= 3  # WCAG 2, for graphics
 
 
-def test_the_scale_is_logarithmic_where_a_histogram_would_be_one_bar():
+def test_scale_is_logarithmic_if_most_of_a_histogram_would_be_one_bar():
     spread, crowd = np.linspace(0, 1, 50), np.append(np.full(60, 1e-3), 1.0)
     assert Reach.of([spread]) == Reach(0.0, 1.0, log=False)
     assert Reach.of([spread, crowd]).log
     assert not Reach.of([crowd], scale="linear").log
-    assert not Reach.of([np.append(np.zeros(60), spread)]).log  # zeros are not spread by a logarithm
-    assert Reach.of([spread], proved=11.0) == Reach(pytest.approx(1 / 49, rel=0.5), 11.0, log=True)
-    assert not Reach.of([spread], proved=9.0).log
-    assert not Reach.of([np.zeros(3)], proved=9.0, scale="log").log
+    assert not Reach.of([np.append(np.zeros(60), spread)]).log  # a logarithm does not spread zeros
+    assert Reach.of([spread], guarantee=11.0) == Reach(pytest.approx(1 / 49, rel=0.5), 11.0, log=True)
+    assert not Reach.of([spread], guarantee=9.0).log
+    assert not Reach.of([np.zeros(3)], guarantee=9.0, scale="log").log
     with pytest.raises(ValueError, match="'scale'"):
         Reach.of([spread], scale="square")
 
 
-def test_axes_write_numbers_as_people_do():
+def test_axes_write_thousands_with_commas():
     moved = Perturbations(np.zeros(1), np.geomspace(0.5, 2e6, 200)[:, None], np.arange(200))
     for display in (PerturbationDisplay, StabilityCurveDisplay):
         drawn = display.from_perturbations(moved, xlabel="euros")
@@ -148,7 +148,7 @@ def test_axes_write_numbers_as_people_do():
         assert narrow.ax_.get_xscale() == "linear"
 
 
-def test_a_narrow_logarithmic_scale_has_numbers(measured):
+def test_narrow_logarithmic_scale_has_tick_labels(measured):
     moved = Perturbations(np.zeros(1), np.linspace(21, 49, 20)[:, None], np.arange(20))
     drawn = PerturbationDisplay.from_perturbations(moved, scale="log")
     drawn.figure_.canvas.draw()

@@ -12,7 +12,7 @@ def test_histograms_count_all_rows_and_keep_their_bars(measured):
     assert len(PerturbationDisplay.from_perturbations(measured["bagged"]).distances["measured"]) == 300
 
 
-def test_bars_are_shares_of_rows_from_zero_to_the_largest_of_all():
+def test_bars_are_shares_of_rows_from_zero_to_the_largest_change():
     display = PerturbationDisplay({"tree": np.array([0.1, 0.1, 0.2, 0.8]), "bagged": np.array([0.1, 0.1])}).plot(bins=2)
     corners = {name: bars[0].get_xy() for name, bars in display.bars_.items()}
     assert sorted(set(corners["tree"][:, 0])) == pytest.approx([0.0, 0.4, 0.8])
@@ -20,15 +20,15 @@ def test_bars_are_shares_of_rows_from_zero_to_the_largest_of_all():
     assert sorted(set(corners["bagged"][:, 1])) == pytest.approx([0.0, 1.0])
 
 
-def test_bars_that_overlap_differ_in_colour_and_hatching(measured):
+def test_overlapping_bars_differ_in_colour_and_hatching(measured):
     tree, bagged = (bars[0] for bars in PerturbationDisplay.from_perturbations(measured).bars_.values())
     assert tree.get_facecolor() != bagged.get_facecolor()
     assert tree.get_hatch() != bagged.get_hatch()
     assert tree.get_alpha() == bagged.get_alpha() < 1
 
 
-def test_points_that_there_are_not_are_refused(measured):
-    with pytest.raises(IndexError, match="Point 99 was asked for, and there are 3 points"):
+def test_point_that_does_not_exist_raises_an_error(measured):
+    with pytest.raises(IndexError, match="point=99 does not exist: there are 3 points"):
         PerturbationDisplay.from_perturbations(measured, point=99)
 
 
@@ -36,14 +36,14 @@ def test_points_that_there_are_not_are_refused(measured):
     ({"bins": 0}, ValueError, "'bins'"), ({"bins": "auto"}, TypeError, "'bins'"),
     ({"point": -1}, ValueError, "'point'"),
 ])  # fmt: skip
-def test_numbers_of_bars_and_points_that_are_none_are_refused(measured, options, error, words):
+def test_invalid_bins_and_points_raise_an_error(measured, options, error, words):
     with pytest.raises(error, match=words):
         PerturbationDisplay.from_perturbations(measured, **options)
 
 
-def test_on_a_logarithmic_scale_the_first_bar_has_what_is_too_small_for_it():
+def test_first_bar_of_a_logarithmic_scale_includes_smaller_changes():
     values = np.concatenate([np.zeros(30), np.geomspace(1e-3, 1.0, 70)])
     display = PerturbationDisplay({"tree": values}).plot(bins=5, scale="log")
     corners = display.bars_["tree"][0].get_xy()
     assert max(corners[:, 1]) == pytest.approx(0.45)  # 30 zeros, the smallest, and a fifth of the 70
-    assert display.ax_.get_xlabel().endswith("the first bar has all smaller moves")
+    assert display.ax_.get_xlabel().endswith("(the first bar includes all smaller ones)")

@@ -8,7 +8,7 @@ from stablebag.proving import unstable_epsilon
 from stablebag.showing import PhaseDiagramDisplay
 
 
-def test_the_phase_diagram_has_the_papers_borders():
+def test_phase_diagram_has_the_borders_of_the_paper():
     display = PhaseDiagramDisplay.from_certificate(Certificate(Subbagging(0.5), 500), bound="paper")
     delta = display.delta
     np.testing.assert_allclose(display.guaranteed, 1 / np.sqrt(4 * 499 * delta))
@@ -17,7 +17,7 @@ def test_the_phase_diagram_has_the_papers_borders():
     assert PhaseDiagramDisplay.from_certificate(Certificate(ClassicalBagging(), 500)).impossible is None
 
 
-def test_the_exact_frontier_is_drawn_where_it_is_known():
+def test_exact_frontier_is_drawn_where_it_is_known():
     display = PhaseDiagramDisplay.from_certificate(Certificate(BernoulliSubbagging(0.3), 60))
     assert display.impossible is None
     np.testing.assert_allclose(display.exact_.get_ydata(), display.guaranteed)
@@ -30,10 +30,10 @@ def test_the_exact_frontier_is_drawn_where_it_is_known():
     assert unknown.exact is None
 
 
-def test_where_nothing_is_guaranteed_there_is_no_diagram():
+def test_diagram_without_any_guarantee_raises_an_error():
     with pytest.raises(ValueError, match="Nothing is guaranteed"):
         PhaseDiagramDisplay.from_certificate(Certificate(Subbagging(0.5), 100, delta_range=1.0))
-    with pytest.raises(ValueError, match="Nothing is guaranteed"):  # that has room in a picture
+    with pytest.raises(ValueError, match="Nothing is guaranteed"):  # too large to draw
         PhaseDiagramDisplay([0.1, 0.2], [1.7e308, 1.6e308], None).plot()
 
 
@@ -46,13 +46,13 @@ def test_borders_are_drawn_in_units_of_the_range():
     assert wide.ax_.get_title() == "subbagging, 30 of 60 rows"
 
 
-def test_what_is_no_certificate_is_refused():
+def test_only_certificates_can_be_drawn():
     with pytest.raises(TypeError, match="certify"):
         PhaseDiagramDisplay.from_certificate("subbagging")
 
 
 @pytest.mark.parametrize("n", [10**6, 10**12, 2**63])
-def test_very_many_rows_are_drawn_as_few_are(n):
+def test_diagram_of_very_many_rows_has_the_same_form(n):
     for n_bags in (1000, math.inf):
         display = PhaseDiagramDisplay.compute(Certificate(Subbagging(0.5), n, n_bags))
         assert (np.diff(display.guaranteed) <= 0).all()

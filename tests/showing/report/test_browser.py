@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
         CHROMIUM is None and os.environ.get("STABLEBAG_BROWSER") != "required",
-        reason="there is no chromium on this machine, so the report is not opened in a browser",
+        reason="Opening the report in a browser needs chromium, which is not installed.",
     ),
 ]
 
@@ -40,30 +40,32 @@ def browser():
 
 @pytest.fixture
 def page(browser, report):
-    """The opened report, with what it said to the console and asked of the network."""
+    """The opened report, with its messages to the console and its requests to the network."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     opened = context.new_page()
-    opened.said, opened.asked = [], []
-    opened.on("console", lambda message: opened.said.append((message.type, message.text)))
-    opened.on("pageerror", lambda error: opened.said.append(("error", str(error))))
-    opened.on("dialog", lambda dialog: (opened.said.append(("error", "a dialog")), dialog.dismiss()))
-    opened.on("request", lambda request: opened.asked.append(request.url))
+    opened.messages, opened.requests = [], []
+    opened.on("console", lambda message: opened.messages.append((message.type, message.text)))
+    opened.on("pageerror", lambda error: opened.messages.append(("error", str(error))))
+    opened.on("dialog", lambda dialog: (opened.messages.append(("error", "a dialog")), dialog.dismiss()))
+    opened.on("request", lambda request: opened.requests.append(request.url))
     opened.goto(report[0].as_uri())
     opened.wait_for_selector("#chart[data-ready]", state="attached")
     yield opened
     context.close()
 
 
-def test_it_opens_without_errors_and_without_the_network(page, report):
-    assert page.inner_text("#verdict .headline") == report[1].verdict().headline
-    assert [text for kind, text in page.said if kind == "error"] == []
-    assert [url for url in page.asked if not url.startswith(("file:", "data:", "blob:"))] == []
+def test_report_opens_without_errors_and_without_the_network(page, report):
+    assert page.inner_text("#summary div:nth-child(4) dd") == report[1].summary()[3].text
+    assert [text for kind, text in page.messages if kind == "error"] == []
+    assert [url for url in page.requests if not url.startswith(("file:", "data:", "blob:"))] == []
     assert page.is_visible("#changes")
     assert page.is_visible("#chart")
     assert not page.is_visible(".replaced >> nth=0")
 
 
 def test_suspicious_rows_are_sorted_by_a_click_and_by_the_keyboard(page):
+    page.locator("details:has(#worth-a-look)").evaluate("details => (details.open = true)")
+
     def column(number):
         return page.locator(f"#worth-a-look tbody tr :nth-child({number})").all_inner_texts()
 
@@ -83,53 +85,76 @@ def test_suspicious_rows_are_sorted_by_a_click_and_by_the_keyboard(page):
     assert column(1) == sorted(column(1), key=int, reverse=True)
 
 
-def test_no_script_but_its_own_runs(page):
+def test_browser_runs_only_the_scripts_of_the_report(page):
     page.evaluate("() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1'; "
                   "document.body.append(s); }")  # fmt: skip
     assert page.evaluate("window.ran") is None
-    assert any("Content Security Policy" in text for _, text in page.said)
+    assert any("Content Security Policy" in text for _, text in page.messages)
 
 
-def test_a_test_point_can_be_chosen(page):
+def test_curves_of_a_chosen_test_point_are_shown_with_its_own_guarantee(page):
     select = page.locator("#point")
     assert select.count() == 1
 
     def pictures(label):
-        """The curves, without the list above them that shows the choice, and all changes, which stay."""
+        """The curves, without the list above them that shows the choice, and all changes, which do not depend on it."""
         select.select_option(label=label)
         page.wait_for_timeout(500)
         canvases = page.locator(".bk-Canvas").all()
         assert len(canvases) == 2
         return [canvas.screenshot() for canvas in canvases]
 
-    def shown():
-        sources = "Bokeh.documents.map((d) => d.get_model_by_name('curve bagged')).find((found) => found)"
-        return page.evaluate(f"[...{sources}.data.moves]"), page.evaluate("moves")
+    names = ("bagged model", "guaranteed for the bagged model")
 
-    pictures("test row 200")  # a chart that is drawn again differs a little from the first one
-    together, third = pictures("all points together"), pictures("test row 202")
+    def shown():
+        of = "Bokeh.documents.map((d) => d.get_model_by_name('curve {}')).find((found) => found)"
+        return [page.evaluate(f"[...{of.format(name)}.data.moves]") for name in names], page.evaluate("moves")
+
+    pictures("test row 200")  # a chart that is drawn again differs a little from the first
+    together, third = pictures("average of all"), pictures("test row 202")
     assert together[0] == third[0]
     assert together[1] != third[1]
-    curve, moves = shown()
-    assert curve == moves["2"]["bagged"]["moves"]
-    pictures("all points together")
-    curve, moves = shown()
-    assert curve == moves["all"]["bagged"]["moves"]
-    assert [text for kind, text in page.said if kind == "error"] == []
+    curves, moves = shown()
+    assert curves == [moves["2"][name]["moves"] for name in names]
+    assert curves[1] != moves["all"][names[1]]["moves"]
+    pictures("average of all")
+    curves, moves = shown()
+    assert curves == [moves["all"][name]["moves"] for name in names]
+    assert [text for kind, text in page.messages if kind == "error"] == []
 
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_nothing_sticks_out_at_the_side(page, width):
+    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     page.set_viewport_size({"width": width, "height": 900})
     page.wait_for_timeout(300)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_static_figures_remain_without_scripts(browser, report):
+def test_only_tables_that_are_too_wide_scroll_and_take_the_keyboard(page):
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.locator("details:has(#worth-a-look)").evaluate("details => (details.open = true)")
+    page.wait_for_timeout(300)
+
+    def box(table):
+        return page.locator(f".wide:has(#{table})")
+
+    hint = "box => getComputedStyle(box, '::after').content"
+    assert "Scroll sideways" in box("worth-a-look").evaluate(hint)
+    assert box("scores-table").evaluate(hint) == "none"
+    assert box("worth-a-look").evaluate("box => box.tabIndex") == 0
+    assert box("scores-table").evaluate("box => box.tabIndex") == -1
+    box("worth-a-look").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(300)
+    assert box("worth-a-look").evaluate("box => box.scrollLeft") > 0
+
+
+def test_static_pictures_are_shown_without_scripts(browser, report):
     context = browser.new_context(java_script_enabled=False)
     opened = context.new_page()
     opened.goto(report[0].as_uri())
-    assert opened.locator(".replaced img").count() == 2
+    assert opened.locator(".replaced svg").count() == 2
     assert all(picture.is_visible() for picture in opened.locator(".replaced").all())
     assert not opened.locator("#chart").is_visible()
     assert not opened.locator("#changes").is_visible()
@@ -139,11 +164,11 @@ def test_static_figures_remain_without_scripts(browser, report):
 @pytest.mark.parametrize(
     ("chart", "words"),
     [
-        ("#chart", ("moves it further than", "share of rows")),
-        ("#changes", ("change by at least", "share of all cases")),
+        ("#chart", ("change it by more than", "share of rows")),
+        ("#changes", ("this many changes", "are at least")),
     ],
 )
-def test_hovering_over_a_curve_reads_it(page, chart, words):
+def test_hovering_over_a_curve_shows_its_values(page, chart, words):
     page.locator(chart).scroll_into_view_if_needed()
     box = page.locator(f"{chart} canvas").first.bounding_box()
     for share in (0.2, 0.25):
@@ -154,7 +179,7 @@ def test_hovering_over_a_curve_reads_it(page, chart, words):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_ink_and_paper_differ_in_light_and_dark(page, scheme):
+def test_text_and_background_have_contrast_in_light_and_dark(page, scheme):
     page.emulate_media(color_scheme=scheme)
     ink, paper = page.evaluate(
         "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
@@ -164,7 +189,7 @@ def test_ink_and_paper_differ_in_light_and_dark(page, scheme):
     assert (brightness[0] < brightness[1]) == (scheme == "light")
 
 
-def test_charts_and_the_list_of_points_are_read_in_the_dark(page):
+def test_charts_and_the_list_of_points_follow_light_and_dark(page):
     def colours():
         inks = page.evaluate(
             "Bokeh.documents.flatMap((d) => [...d.all_models]).filter((m) => m.type.endsWith('Axis'))"
@@ -182,10 +207,10 @@ def test_charts_and_the_list_of_points_are_read_in_the_dark(page):
     assert dark[0] == {"#e6e9ec"}
     assert dark[1][0] == light[1][0].replace("27, 31, 36", "230, 233, 236")
     assert dark[1][1] != light[1][1]
-    assert "dark" in page.locator("figure img").first.evaluate("image => image.closest('picture').innerHTML")
+    assert page.locator("figure svg text").first.evaluate("text => getComputedStyle(text).fill") == "rgb(230, 233, 236)"
 
 
-def test_print_shows_static_figures(page):
+def test_print_is_light_with_static_pictures_and_open_details(page):
     page.emulate_media(media="print", color_scheme="dark")
     page.set_viewport_size({"width": 718, "height": 1000})  # what is between the margins of a sheet of A4
     assert page.evaluate("document.documentElement.scrollWidth") <= 718
@@ -193,3 +218,10 @@ def test_print_shows_static_figures(page):
     assert all(picture.is_visible() for picture in page.locator(".replaced").all())
     assert not page.locator("#chart").is_visible()
     assert not page.locator("#changes").is_visible()
+    ink = page.locator(".replaced svg text").first.evaluate("text => getComputedStyle(text).fill")
+    assert ink == "rgb(27, 31, 36)"
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#certificate").is_visible()
+    assert not page.locator(".code pre").is_visible()  # JSON is not for paper
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details[open]:has(#certificate)").count() == 0

@@ -1,1 +1,1 @@
-"""Displays in scikit-learn's pattern: computed objects in, `plot(ax=None)` out, artists kept."""
+"""Displays in scikit-learn's style: they take computed objects, and `plot(ax=None)` keeps the artists it draws."""

@@ -1,4 +1,4 @@
-"""Stability curves: the share of rows that move predictions far, measured and proved."""
+"""Stability curves: the share of rows that change a prediction by more than epsilon, measured and guaranteed."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -11,8 +11,8 @@ from stablebag.measuring.perturbations import Perturbations
 from stablebag.proving.certificate import StabilityCertificate
 from stablebag.proving.scope import Rerun, refuse_mismatch
 from stablebag.showing.displays.display import (
-    MOVES,
-    PROVED,
+    CHANGE,
+    GUARANTEE,
     Display,
     Reach,
     as_line,
@@ -22,33 +22,36 @@ from stablebag.showing.displays.display import (
     looks,
     noun_of,
     write_numbers,
+    write_shares,
 )
 
 
 class StabilityCurveDisplay(Display):
-    """The share delta of rows that move a prediction by more than epsilon, against epsilon; higher is less stable.
+    """The share of rows (delta) that change a prediction by more than epsilon, for each epsilon.
+
+    A lower curve is a more stable model.
 
     Parameters
     ----------
     curves : dict of str to pair of ndarray
         For each name, the arrays epsilon and delta, as `Perturbations.curve` returns them.
     guarantee : pair of ndarray or None, default=None
-        The arrays epsilon and delta of what is proved; drawn dotted.
+        The arrays epsilon and delta of the guarantee, which is drawn dotted.
     noise : dict of str to float or None, default=None
-        For each name, the root mean square of the noise of the bags; drawn as a tick on the epsilon axis.
-    guarantee_label : str, default="proved"
-        The name of what is proved, for the legend.
+        For each name, the root mean square of the bagging noise, which is drawn as a triangle on the axis of epsilon.
+    guarantee_label : str, default="guaranteed"
+        The name of the guarantee in the legend.
     noun : Noun, default=ROWS
-        What is left out: rows, or units such as patients.
-    xlabel : str, default="how far the prediction moves"
-        What epsilon is.
+        What is left out: rows, or groups such as patients.
+    xlabel : str, default="change of the prediction"
+        The label of the axis of epsilon.
 
     Attributes
     ----------
     ax_ : Axes
-        Where it is drawn.
+        The axes of the picture.
     figure_ : Figure
-        The figure that contains it.
+        The figure that contains them.
     lines_ : dict of str to Line2D
         The curves, by name.
     guarantee_ : Line2D
@@ -68,9 +71,9 @@ class StabilityCurveDisplay(Display):
         curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
         guarantee: tuple[np.ndarray, np.ndarray] | None = None,
         noise: Mapping[str, float] | None = None,
-        guarantee_label: str = "proved",
+        guarantee_label: str = "guaranteed",
         noun: Noun = ROWS,
-        xlabel: str = MOVES,
+        xlabel: str = CHANGE,
     ) -> None:
         owner = type(self).__name__
         named = as_named(curves, "curves", owner)
@@ -93,28 +96,28 @@ class StabilityCurveDisplay(Display):
         over_points: str = "max",
         show_noise: bool = False,
         scale: str = "auto",
-        xlabel: str = MOVES,
+        xlabel: str = CHANGE,
         ax: Any = None,
     ) -> Self:
-        """Draw the curves of measured perturbations, with what is proved about them.
+        """Draw the curves of measured perturbations, with a guarantee about them.
 
         Parameters
         ----------
         perturbations : Perturbations, or dict of str to Perturbations
-            What was measured.
+            The measured perturbations.
         certificate : certificate or None, default=None
-            What is proved about what was measured, as by ``certify(model, reused=True)`` about `leave_one_out`;
-            drawn dotted. A certificate that is about something else (other rows, bags, range, or a norm) is refused.
+            A guarantee about them, which is drawn dotted: ``certify(model, reused=True)`` for `leave_one_out`. A
+            certificate about other rows, bags, ranges or norms raises ValueError.
         over_points : {"max", "mean"}, default="max"
-            The worst of the points, or the average over points.
+            The worst point at each epsilon, or the average over points.
         show_noise : bool, default=False
-            Whether to mark how much of a curve may be the noise of drawing bags.
+            Whether to mark the size of the bagging noise.
         scale : {"auto", "linear", "log"}, default="auto"
-            The scale of epsilon. "auto" is logarithmic where a curve would be a wall at zero.
-        xlabel : str, default="how far the prediction moves"
-            What epsilon is.
+            The scale of epsilon. "auto" is logarithmic if most of a curve would be at zero otherwise.
+        xlabel : str, default="change of the prediction"
+            The label of the axis of epsilon.
         ax : Axes or None, default=None
-            Where to draw; None makes a new figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -134,9 +137,9 @@ class StabilityCurveDisplay(Display):
             raise refuse_type("certificate", cls.__name__, expected, certificate)
         if certificate is None:
             return cls(curves, None, noise, noun=noun_of(named), xlabel=xlabel).plot(ax=ax, scale=scale)
-        of = _spoken_of(certificate, named, cls.__name__)
-        label = "proved" if len(named) == 1 else f"proved for {of}"
-        if certificate.scope.rerun is Rerun.ANEW:  # one draw of the bags may be above it
+        covered = _covered_by(certificate, named, cls.__name__)
+        label = "guaranteed" if len(named) == 1 else f"guaranteed for {covered}"
+        if certificate.scope.rerun is Rerun.ANEW:  # the curve of a single draw of the bags may be above it
             label += ", on average over draws of the bags"
         display = cls(curves, certificate.curve(over_points), noise, label, noun_of(named), xlabel)
         return display.plot(ax=ax, scale=scale)
@@ -147,9 +150,9 @@ class StabilityCurveDisplay(Display):
         Parameters
         ----------
         ax : Axes or None, default=None
-            Where to draw; None makes a new figure.
+            The axes to draw on; None makes a new figure.
         scale : {"auto", "linear", "log"}, default="auto"
-            The scale of epsilon. "auto" is logarithmic where a curve would be a wall at zero.
+            The scale of epsilon. "auto" is logarithmic if most of a curve would be at zero otherwise.
 
         Returns
         -------
@@ -162,20 +165,21 @@ class StabilityCurveDisplay(Display):
             style = {"color": look.colour, "linestyle": look.line}
             (self.lines_[name],) = ax.step(*self.curves[name], where="post", label=name, **style)
             if name in self.noise:
-                label = f"bagging noise, estimated: {name}"
+                label = f"bagging noise of {name} (estimated)"
                 mark = {"marker": "^", "markersize": 9, "linestyle": "none", "color": look.colour}
                 ax.plot(self.noise[name], 0, clip_on=False, label=label, **mark)
         if self.guarantee is not None and len(self.guarantee[0]):
-            (self.guarantee_,) = ax.plot(*as_steps(*self.guarantee), ":", color=PROVED, label=self.guarantee_label)
-        ax.set(xlabel=self.xlabel, ylabel=f"share of {self.noun.plural} that move it further")
+            (self.guarantee_,) = ax.plot(*as_steps(*self.guarantee), ":", color=GUARANTEE, label=self.guarantee_label)
+        ax.set(xlabel=self.xlabel, ylabel=f"share of {self.noun.plural} that change it by more")
         ax.set(xscale="log" if reach.log else "linear")
         ax.set(xlim=(reach.low, 1.05 * reach.high), ylim=(0, 1.02))
         write_numbers(ax.xaxis)
+        write_shares(ax.yaxis)
         ax.legend()
         return self
 
     def reach(self, scale: str = "auto") -> Reach:
-        """Return what the axis of epsilon shows: all that was measured and proved.
+        """Return the ends of the axis of epsilon, which shows all of the curves and the guarantee.
 
         Parameters
         ----------
@@ -187,30 +191,32 @@ class StabilityCurveDisplay(Display):
         Reach
         """
         far = np.zeros(1) if self.guarantee is None else self.guarantee[0][np.isfinite(self.guarantee[0])]
-        # A curve has a level for each move, so that its levels are spread as the moves are.
-        return Reach.of((epsilon for epsilon, _ in self.curves.values()), proved=float(far.max(initial=0)), scale=scale)
+        # A curve has a step at each change, so its steps stand for the changes.
+        steps = (epsilon for epsilon, _ in self.curves.values())
+        return Reach.of(steps, guarantee=float(far.max(initial=0)), scale=scale)
 
 
 def _as_curve(curve: Any, name: str, owner: str, *, finite: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """A pair of lines of one length: how far, and how many move it further."""
+    """Check that a curve is a pair of arrays, epsilon and delta, of the same length."""
     if not isinstance(curve, tuple | list | np.ndarray) or getattr(curve, "shape", None) == () or len(curve) != 2:
         raise refuse_type(name, owner, "a pair of arrays, epsilon and delta", curve)
     epsilon, delta = (as_line(part, name, owner, finite=finite) for part in curve)
     if len(epsilon) != len(delta):
-        raise refuse_value(name, owner, "a pair of arrays of one length", (len(epsilon), len(delta)))
+        raise refuse_value(name, owner, "a pair of arrays of the same length", (len(epsilon), len(delta)))
     return epsilon, delta
 
 
-def _spoken_of(certificate: StabilityCertificate, named: dict[str, Perturbations], owner: str) -> str:
-    """The name of what the certificate is about; refused if that is not shown."""
-    of = [name for name, moved in named.items() if moved.scope is None or not moved.scope.mismatch(certificate.scope)]
-    if not of:
-        last = list(named.values())[-1]  # usually the bagged one
-        refuse_mismatch(last.scope, certificate.scope, owner)
-    return of[-1]
+def _covered_by(certificate: StabilityCertificate, named: dict[str, Perturbations], owner: str) -> str:
+    """The name of the measurement that the certificate covers; ValueError if it covers none."""
+    scope = certificate.scope
+    covered = [name for name, moved in named.items() if moved.scope is None or not moved.scope.mismatch(scope)]
+    if not covered:
+        last = list(named.values())[-1]  # usually the bagged model
+        refuse_mismatch(last.scope, scope, owner)
+    return covered[-1]
 
 
 def _over_classes(curve: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """For a classifier, take the class that moves most."""
+    """For a classifier, take the class that changes most."""
     epsilon, delta = curve
     return epsilon, delta.reshape(len(epsilon), -1).max(axis=1)

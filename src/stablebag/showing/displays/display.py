@@ -1,8 +1,8 @@
-"""What the displays share: an axes to draw on, colours and line styles that have a meaning, scales, and names.
+"""Shared by all displays: the axes to draw on, colours and line styles with a fixed meaning, scales and names.
 
-What is bagged is blue wherever it is shown, and the first other thing (usually the base learner) is vermilion: colours
-of Okabe and Ito, which colour-blind people tell apart, on white and on black. Line styles and hatching tell them apart
-without colour. What is proved is dotted.
+Everything bagged is blue, and the first other model (usually the base model) is vermilion. These are colours of Okabe
+and Ito, which colour-blind people can tell apart, on white and on black. Line styles and hatching work without colour.
+Guarantees are dotted.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -14,22 +14,23 @@ from stablebag._checks import as_reals, check_choice, refuse_type, refuse_value
 from stablebag._wording import ROWS, Noun, number
 from stablebag.measuring.perturbations import Perturbations
 
-OTHER, BAGGED, PROVED = "#d55e00", "#0072b2", "#777777"
+OTHER, BAGGED, GUARANTEE = "#d55e00", "#0072b2", "#777777"
 COLOURS = (OTHER, BAGGED, "#009e73", "#cc79a7", "#b8860b", "#777777")
 LINES = ("--", "-", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), ":")
 HATCHES = ("///", "", "...", "xxx", "\\\\\\", "+++")
-MOVES = "how far the prediction moves"
+CHANGE = "change of the prediction"
+_BAGGED_NAMES = {"bagged", "bagged model"}
 SCALES = ("auto", "linear", "log")
-# With more than this share of the moves in the first of so many bars, a histogram shows nothing.
+# A histogram of 40 bars shows nothing if more than half of the changes are in its first bar.
 _BARS, _CROWD = 40, 0.5
 _MOST_BARS = 10_000
-_FAR = 10.0  # how many times further a guarantee reaches than what was measured before the scale is logarithmic
-_NARROW = 100.0  # the ratio of the ends of a logarithmic scale below which it also has numbers between powers of ten
-_DECADES = 1e-6  # the smallest move that a logarithmic scale shows, as a share of the largest
+_FAR = 10.0  # the scale is logarithmic if a guarantee is this many times larger than the largest measured change
+_NARROW = 100.0  # a logarithmic scale with a smaller ratio of its ends also has ticks between powers of ten
+_DECADES = 1e-6  # the smallest change on a logarithmic scale, as a share of the largest
 
 
 class Look(NamedTuple):
-    """How one of the things shown looks: its colour, line style and hatching."""
+    """Colour, line style and hatching of one model in a picture."""
 
     colour: str
     line: Any
@@ -37,13 +38,13 @@ class Look(NamedTuple):
 
 
 class Display:
-    """What the displays share: an axes to draw on, which is created if none is given."""
+    """Base class of the displays: it has the axes to draw on, and creates one if none is given."""
 
     ax_: Any
     figure_: Any
 
     def start(self, ax: Any) -> Any:
-        """Return an axes to draw on: the given one, or that of a new figure."""
+        """Return the given axes, or the axes of a new figure."""
         try:
             import matplotlib.pyplot as plt
         except ImportError as error:
@@ -51,59 +52,60 @@ class Display:
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
         if not hasattr(ax, "figure") or not hasattr(ax, "plot"):
-            raise refuse_type("ax", type(self).__name__, "an Axes of matplotlib, or None for a new figure", ax)
+            raise refuse_type("ax", type(self).__name__, "a matplotlib Axes, or None for a new figure", ax)
         self.ax_, self.figure_ = ax, ax.figure
         return ax
 
 
 def as_line(values: Any, name: str, owner: str, *, finite: bool = True) -> np.ndarray:
-    """Return numbers in one line; `finite` refuses those that cannot be drawn."""
-    line = as_reals(values, name, owner, "numbers in one line")
+    """Return numbers as a one-dimensional array; with `finite`, infinite ones raise an error."""
+    line = as_reals(values, name, owner, "numbers in one dimension")
     if line.ndim != 1 or np.isnan(line).any() or (finite and not np.isfinite(line).all()):
-        raise refuse_value(name, owner, "finite numbers in one line" if finite else "numbers in one line", values)
+        expected = "finite numbers in one dimension" if finite else "numbers in one dimension"
+        raise refuse_value(name, owner, expected, values)
     return line
 
 
 def as_named(values: Any, name: str, owner: str) -> dict[str, Any]:
-    """Return a dictionary of what is shown, by its name."""
+    """Return a dictionary whose keys are the names in the legend."""
     if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
-        raise refuse_type(name, owner, "a dictionary, by the name that the legend shows", values)
+        raise refuse_type(name, owner, "a dictionary whose keys are the names in the legend", values)
     return dict(values)
 
 
 def looks(names: Collection[str]) -> dict[str, Look]:
-    """Return how each of these looks; what is called "bagged" always the same.
+    """Return the look of each name; "bagged" and "bagged model" always have the same one.
 
-    >>> looks(["bagged"])["bagged"] == looks(["base learner", "bagged"])["bagged"]
+    >>> looks(["bagged"])["bagged"] == looks(["base model", "bagged model"])["bagged model"]
     True
     """
-    others = [place for place in range(len(COLOURS)) if place != 1 or "bagged" not in names]
-    places = dict(zip([name for name in names if name != "bagged"], others * len(names), strict=False))
+    others = [place for place in range(len(COLOURS)) if place != 1 or not _BAGGED_NAMES.intersection(names)]
+    places = dict(zip([name for name in names if name not in _BAGGED_NAMES], others * len(names), strict=False))
     return {
         name: Look(COLOURS[place], LINES[place], HATCHES[place]) for name in names for place in [places.get(name, 1)]
     }
 
 
 class Reach(NamedTuple):
-    """What an axis of moves shows: from where to where, and whether its scale is logarithmic."""
+    """The ends of an axis of changes, and whether its scale is logarithmic."""
 
     low: float
     high: float
     log: bool
 
     @classmethod
-    def of(cls, moves: Iterable[np.ndarray], *, proved: float = 0.0, scale: str = "auto") -> "Reach":
+    def of(cls, changes: Iterable[np.ndarray], *, guarantee: float = 0.0, scale: str = "auto") -> "Reach":
         """Choose the scale of an axis.
 
         Parameters
         ----------
-        moves : iterable of ndarray
-            How far predictions move, of each thing shown.
-        proved : float, default=0.0
-            How far what is proved reaches.
+        changes : iterable of ndarray
+            The changes of each model.
+        guarantee : float, default=0.0
+            The largest guaranteed change.
         scale : {"auto", "linear", "log"}, default="auto"
-            "auto" is logarithmic if more than half of the moves of one of the things shown are in the first fortieth of
-            a linear scale, or what is proved reaches more than ten times as far as all that was measured.
+            "auto" is logarithmic in two cases: more than half of the changes of one model are in the first fortieth of
+            a linear scale, or the largest guaranteed change is more than ten times the largest measured one.
 
         Returns
         -------
@@ -115,30 +117,37 @@ class Reach(NamedTuple):
         (False, True)
         """
         scale = check_choice(scale, "scale", "a display", SCALES)
-        positive = [each[each > 0] for each in map(np.ravel, moves)]
+        positive = [each[each > 0] for each in map(np.ravel, changes)]
         positive = [each for each in positive if len(each)]
         measured = max((float(each.max()) for each in positive), default=0.0)
-        high = max(measured, proved) or 1.0
+        high = max(measured, guarantee) or 1.0
         crowded = any(np.mean(each < measured / _BARS) > _CROWD for each in positive)
-        log = bool(positive) and (scale == "log" or (scale == "auto" and (crowded or proved > _FAR * measured)))
+        log = bool(positive) and (scale == "log" or (scale == "auto" and (crowded or guarantee > _FAR * measured)))
         low = min((float(np.quantile(each, 0.01)) for each in positive), default=0.0) if log else 0.0
         return cls(max(low, _DECADES * high) if log else 0.0, high, log)
 
     def edges(self, bins: int) -> np.ndarray:
-        """Return the ends of bars."""
+        """Return the edges of the bars of a histogram."""
         if bins > _MOST_BARS:
-            raise refuse_value("bins", "a display", f"at most {_MOST_BARS:,}", bins, "nobody sees as many bars.")
+            raise refuse_value("bins", "a display", f"at most {_MOST_BARS:,}", bins, "more bars cannot be seen.")
         edges: np.ndarray = (np.geomspace if self.log else np.linspace)(self.low, self.high, bins + 1)
         return edges
 
-    def inside(self, moves: np.ndarray) -> np.ndarray:
-        """Return moves with those that are too small to be shown moved to the lower end."""
-        inside: np.ndarray = np.maximum(moves, self.low)
+    def inside(self, changes: np.ndarray) -> np.ndarray:
+        """Return changes in which those below the axis are replaced by its lower end."""
+        inside: np.ndarray = np.maximum(changes, self.low)
         return inside
 
 
+def write_shares(axis: Any) -> None:
+    """Write the ticks of an axis of shares in percent."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{number(100 * share)}%"))
+
+
 def write_numbers(axis: Any) -> None:
-    """Let an axis write its numbers as people do."""
+    """Write the ticks of an axis as people write numbers: 1,000 and not 1e3."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     if axis.get_scale() == "log":
@@ -149,29 +158,29 @@ def write_numbers(axis: Any) -> None:
 
 
 def as_steps(epsilon: np.ndarray, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the corners of a curve whose value holds until the next epsilon, as what is proved at an epsilon does.
+    """Return the corners of a step curve: a guarantee at one epsilon holds until the next.
 
     >>> as_steps(np.array([0.5, 0.2]), np.array([0.0, 0.4]))
     (array([0.2, 0.5, 0.5]), array([0.4, 0.4, 0. ]))
     """
-    order = np.lexsort((-delta, epsilon))  # of several shares at one epsilon, the smallest holds
+    order = np.lexsort((-delta, epsilon))  # if one epsilon has several shares, the smallest holds
     return np.repeat(epsilon[order], 2)[1:], np.repeat(delta[order], 2)[:-1]
 
 
 def by_name(perturbations: Any, owner: str) -> dict[str, Perturbations]:
-    """Return perturbations by the names under which they are shown."""
+    """Return a dictionary of perturbations by their names in the legend."""
     named = {"measured": perturbations} if isinstance(perturbations, Perturbations) else perturbations
     if not isinstance(named, Mapping) or not all(isinstance(moved, Perturbations) for moved in named.values()):
         raise refuse_type("perturbations", owner, "Perturbations, or a dict of them by name", perturbations)
     if not named:
-        raise refuse_value("perturbations", owner, "one or more by name", perturbations, "there is nothing to show.")
+        raise refuse_value("perturbations", owner, "at least one, by name", perturbations, "there is nothing to draw.")
     return as_named(named, "perturbations", owner)
 
 
 def noun_of(named: Mapping[str, Perturbations]) -> Noun:
-    """Return what all of these leave out; a share of rows and one of patients are not drawn on one axis."""
+    """Return what all of these leave out. A share of rows and a share of patients do not fit on one axis."""
     nouns = {moved.noun for moved in named.values()}
     if len(nouns) > 1:
         words = " and ".join(sorted(noun.plural for noun in nouns))
-        raise ValueError(f"Perturbations by {words} cannot be shown together: they are shares of different things.")
+        raise ValueError(f"Cannot draw perturbations by {words} on one axis: they are shares of different things.")
     return nouns.pop() if nouns else ROWS

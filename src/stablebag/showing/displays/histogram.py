@@ -1,4 +1,4 @@
-"""Histograms of how far rows move predictions."""
+"""Histograms of leave-one-out changes."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -9,7 +9,7 @@ from stablebag._checks import check_integer, refuse_value
 from stablebag._wording import ROWS, Noun
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.showing.displays.display import (
-    MOVES,
+    CHANGE,
     Display,
     Reach,
     as_line,
@@ -18,31 +18,32 @@ from stablebag.showing.displays.display import (
     looks,
     noun_of,
     write_numbers,
+    write_shares,
 )
 
 
 class PerturbationDisplay(Display):
-    """Overlaid histograms of how far the rows move a prediction.
+    """Overlaid histograms of the changes of predictions when rows are left out.
 
     Parameters
     ----------
     distances : dict of str to ndarray
-        The distances L_i to count, by the name to show.
+        The changes L_i to count, by their name in the legend.
     noun : Noun, default=ROWS
-        What is left out: rows, or units such as patients.
-    xlabel : str, default="how far the prediction moves"
-        What the distances are.
+        What is left out: rows, or groups such as patients.
+    xlabel : str, default="change of the prediction"
+        The label of the axis of changes.
     counts : dict of str to ndarray, or None, default=None
-        How many rows each of the distances is of; None is one each.
+        The number of rows that each change stands for; None means one each.
     ylabel : str or None, default=None
-        What the bars are shares of; None is "share of rows", or of what else is left out.
+        The label of the other axis; None means "share of rows", or of groups.
 
     Attributes
     ----------
     ax_ : Axes
-        Where it is drawn.
+        The axes of the picture.
     figure_ : Figure
-        The figure that contains it.
+        The figure that contains them.
     bars_ : dict of str to artists
         The bars, by name.
 
@@ -59,7 +60,7 @@ class PerturbationDisplay(Display):
         self,
         distances: Mapping[str, np.ndarray],
         noun: Noun = ROWS,
-        xlabel: str = MOVES,
+        xlabel: str = CHANGE,
         counts: Mapping[str, np.ndarray] | None = None,
         ylabel: str | None = None,
     ) -> None:
@@ -76,7 +77,7 @@ class PerturbationDisplay(Display):
         )
         lengths = {name: len(values) for name, values in self.distances.items()}
         if self.counts is not None and lengths != {name: len(values) for name, values in self.counts.items()}:
-            raise refuse_value("counts", owner, "one number for each distance", counts)
+            raise refuse_value("counts", owner, "one number for each change", counts)
 
     @classmethod
     def from_perturbations(
@@ -86,7 +87,7 @@ class PerturbationDisplay(Display):
         point: int | None = None,
         bins: int = 40,
         scale: str = "auto",
-        xlabel: str = MOVES,
+        xlabel: str = CHANGE,
         ax: Any = None,
     ) -> Self:
         """Draw the histograms of measured perturbations.
@@ -94,17 +95,17 @@ class PerturbationDisplay(Display):
         Parameters
         ----------
         perturbations : Perturbations, or dict of str to Perturbations
-            What was measured; several are overlaid.
+            The measured perturbations; the histograms of several are overlaid.
         point : int or None, default=None
-            The test point; None counts all points together.
+            The test point; None counts the changes at all points together.
         bins : int, default=40
             The number of bars.
         scale : {"auto", "linear", "log"}, default="auto"
-            The scale of the distances. "auto" is logarithmic where most of them would be in one bar.
-        xlabel : str, default="how far the prediction moves"
-            What the distances are.
+            The scale of the changes. "auto" is logarithmic if most of them would be in one bar otherwise.
+        xlabel : str, default="change of the prediction"
+            The label of the axis of changes.
         ax : Axes or None, default=None
-            Where to draw; None makes a new figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -115,7 +116,7 @@ class PerturbationDisplay(Display):
             point = check_integer(point, "point", cls.__name__, minimum=0)
             for moved in named.values():
                 if point >= len(moved.prediction):
-                    raise IndexError(f"Point {point} was asked for, and there are {len(moved.prediction)} points.")
+                    raise IndexError(f"point={point} does not exist: there are {len(moved.prediction)} points, from 0.")
         found = {name: moved.distribution(point) for name, moved in named.items()}
         distances, counts = ({name: part[k] for name, part in found.items()} for k in (0, 1))
         points = "points" if point is None and any(len(moved.prediction) > 1 for moved in named.values()) else ""
@@ -130,11 +131,11 @@ class PerturbationDisplay(Display):
         Parameters
         ----------
         ax : Axes or None, default=None
-            Where to draw; None makes a new figure.
+            The axes to draw on; None makes a new figure.
         bins : int, default=40
             The number of bars.
         scale : {"auto", "linear", "log"}, default="auto"
-            The scale of the distances. "auto" is logarithmic where most of them would be in one bar.
+            The scale of the changes. "auto" is logarithmic if most of them would be in one bar otherwise.
 
         Returns
         -------
@@ -151,11 +152,12 @@ class PerturbationDisplay(Display):
             self.bars_[name] = ax.hist(shown, reach.edges(bins), weights=weights, histtype="stepfilled", **style)[2]
         smaller = any((values < reach.low).any() for values in self.distances.values())
         ax.set(
-            xlabel=self.xlabel + ("; the first bar has all smaller moves" if smaller else ""),
+            xlabel=self.xlabel + (" (the first bar includes all smaller ones)" if smaller else ""),
             ylabel=f"share of {self.noun.plural}" if self.ylabel is None else self.ylabel,
             xscale="log" if reach.log else "linear",
         )
         ax.set(xlim=(reach.low, reach.high if reach.log else None))
         write_numbers(ax.xaxis)
+        write_shares(ax.yaxis)
         ax.legend()
         return self

@@ -1,40 +1,43 @@
-"""Prediction intervals, with the targets that they cover and miss."""
+"""Prediction intervals, with the targets inside and outside."""
 
 from typing import Any, Self
 
 import numpy as np
 
 from stablebag._checks import refuse_type, refuse_value
+from stablebag._wording import Noun, percent
 from stablebag.deciding.intervals import Intervals
-from stablebag.showing.displays.display import BAGGED, OTHER, PROVED, Display, as_line, write_numbers
+from stablebag.showing.displays.display import BAGGED, GUARANTEE, OTHER, Display, as_line, write_numbers
+
+_TARGETS = Noun("target", "targets")
 
 
 class IntervalDisplay(Display):
-    """Prediction intervals against a feature or the prediction, with the targets that they cover and miss.
+    """Prediction intervals against a feature or the prediction, with the targets inside and outside.
 
     Parameters
     ----------
     intervals : Intervals
-        What to show.
+        The intervals to draw.
     x : ndarray of shape (n_points,)
-        Where to show each interval.
+        The place of each interval on the horizontal axis.
     y : ndarray of shape (n_points,) or None, default=None
         The targets of the points.
     xlabel : str, default="prediction"
-        What `x` is.
+        The label of `x`.
     ylabel : str, default="target"
-        What the targets are.
+        The label of the targets.
 
     Attributes
     ----------
     ax_ : Axes
-        Where it is drawn.
+        The axes of the picture.
     figure_ : Figure
-        The figure that contains it.
+        The figure that contains them.
     bars_ : LineCollection
         The intervals.
     covered_ : PathCollection
-        The targets in their intervals, if there are targets.
+        The targets inside their intervals, if there are targets.
     missed_ : PathCollection
         The targets outside their intervals, if there are targets.
 
@@ -46,7 +49,7 @@ class IntervalDisplay(Display):
     >>> intervals = Intervals(np.array([0.0]), np.array([2.0]), np.array([1.0]), 0.9, "jackknife+", "none")
     >>> display = IntervalDisplay.from_intervals(intervals, y=[3.0])
     >>> display.ax_.get_title()
-    'jackknife+ at level 0.9: 0 of 1 covered'
+    '90% prediction intervals (jackknife+): 0 of 1 target inside'
     """
 
     def __init__(
@@ -85,17 +88,17 @@ class IntervalDisplay(Display):
         Parameters
         ----------
         intervals : Intervals
-            What to show.
+            The intervals to draw.
         y : array-like of shape (n_points,) or None, default=None
             The targets of the points.
         x : array-like of shape (n_points,) or None, default=None
-            A feature of the points to show the intervals against; None shows them against the prediction.
+            A feature of the points for the horizontal axis; None takes the prediction.
         xlabel : str or None, default=None
-            What `x` is; None uses the name of a column, or "feature".
+            The label of `x`; None takes the name of a column, or "feature".
         ylabel : str or None, default=None
-            What the targets are; None uses the name of a column, or "target".
+            The label of the targets; None takes the name of a column, or "target".
         ax : Axes or None, default=None
-            Where to draw; None makes a new figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -103,9 +106,9 @@ class IntervalDisplay(Display):
         """
         if not isinstance(intervals, Intervals):
             raise refuse_type("intervals", cls.__name__, "Intervals, as predict_interval returns them", intervals)
-        name = xlabel or ("prediction" if x is None else str(getattr(x, "name", None) or "feature"))
+        xlabel = xlabel or ("prediction" if x is None else _name_of(x, "feature"))
         places = intervals.prediction if x is None else x
-        return cls(intervals, places, y, name, ylabel or str(getattr(y, "name", None) or "target")).plot(ax=ax)
+        return cls(intervals, places, y, xlabel, ylabel or _name_of(y, "target")).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the intervals.
@@ -113,30 +116,38 @@ class IntervalDisplay(Display):
         Parameters
         ----------
         ax : Axes or None, default=None
-            Where to draw; None makes a new figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
         self
         """
         ax = self.start(ax)
-        lower, upper, title = self.intervals.lower, self.intervals.upper, f"{self.intervals.method} at level "
-        title += f"{self.intervals.confidence_level:g}"
+        lower, upper, level = self.intervals.lower, self.intervals.upper, self.intervals.confidence_level
+        title = f"{percent(level)} prediction intervals ({self.intervals.method})"
         bounded = np.isfinite(lower) & np.isfinite(upper)
         style = {"color": BAGGED, "alpha": 0.35, "linewidth": 2, "label": "interval"}
         self.bars_ = ax.vlines(self.x[bounded], lower[bounded], upper[bounded], **style)
         if not bounded.all():
-            title += f" ({(~bounded).sum():,} infinite, not shown)"
+            title += f", {(~bounded).sum():,} infinite and not drawn"
         if self.y is None:
             ax.plot(self.x, self.intervals.prediction, ".", color=BAGGED, label="prediction")
         else:
             inside = self.intervals.contains(self.y)
-            title += f": {inside.sum():,} of {len(inside):,} covered"
-            self.covered_ = ax.scatter(self.x[inside], self.y[inside], s=12, color=PROVED, label="covered", zorder=3)
+            title += f": {inside.sum():,} of {_TARGETS.count(len(inside))} inside"
+            dot = {"s": 12, "color": GUARANTEE, "zorder": 3}
+            label = "target inside" if inside.any() else None
+            self.covered_ = ax.scatter(self.x[inside], self.y[inside], label=label, **dot)
             cross = {"s": 30, "color": OTHER, "marker": "x", "zorder": 4}
-            self.missed_ = ax.scatter(self.x[~inside], self.y[~inside], label="missed", **cross)
+            label = None if inside.all() else "target outside"
+            self.missed_ = ax.scatter(self.x[~inside], self.y[~inside], label=label, **cross)
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=title)
         for axis in (ax.xaxis, ax.yaxis):
             write_numbers(axis)
         ax.legend()
         return self
+
+
+def _name_of(column: Any, default: str) -> str:
+    """The name of a column, in which dollar signs are not formulas."""
+    return str(getattr(column, "name", None) or default).replace("$", r"\$")

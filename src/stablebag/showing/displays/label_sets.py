@@ -1,4 +1,4 @@
-"""Sets of labels: the two labels that lead at each point, and which points hinge on one row."""
+"""Sets of labels: the two likeliest labels at each point, and the decisions that depend on one row."""
 
 from typing import Any, Self
 
@@ -10,41 +10,40 @@ from stablebag.deciding.label_sets import LabelSets
 from stablebag.deciding.selection import SelectionStability
 from stablebag.showing.displays.display import Display
 
-_MOST = 80  # points side by side that can be told apart
+_MOST = 80  # more points would overlap
 
 
 class LabelSetDisplay(Display):
-    """The probabilities of the two leading labels at each point, and which of them are in the set.
+    """The probabilities of the two likeliest labels at each point, and whether they are in the set.
 
-    Points are in the order of how far the first label leads, the closest decision first; of many points, only the
-    closest are drawn, which are those in doubt. Labels in the set are filled, others hollow; points whose decision some
-    single row flips have a cross.
+    The closest decision is at the left. If there are many points, only the closest decisions are drawn. Marks of labels
+    in the set are filled, others are hollow. A cross marks a decision that flips if some single row is left out.
 
     Parameters
     ----------
     sets : LabelSets
-        What to show.
+        The sets to draw.
     hinges : ndarray of bool, shape (n_points,), or None, default=None
-        Whether some single row flips the decision at each point; None if that was not measured.
+        Whether the decision at each point flips if some single row is left out; None if that was not measured.
     noun : str, default="row"
-        What is left out, in the singular.
+        The word for what is left out, such as "patient".
     most : int, default=80
-        The largest number of points that are drawn; more run together.
+        The largest number of points to draw.
 
     Attributes
     ----------
     ax_ : Axes
-        Where it is drawn.
+        The axes of the picture.
     figure_ : Figure
-        The figure that contains it.
+        The figure that contains them.
     order_ : ndarray of int, shape (n_drawn,)
         The points from left to right.
     first_ : PathCollection
-        The probabilities of the leading labels.
+        The probabilities of the likeliest labels.
     second_ : PathCollection
-        Those of the labels in second place.
+        The probabilities of the labels in second place.
     hinges_ : PathCollection
-        The points whose decision hinges on one row, if that was measured.
+        The decisions that flip without some row, if that was measured.
 
     Examples
     --------
@@ -55,7 +54,7 @@ class LabelSetDisplay(Display):
     >>> prediction = np.array([[0.9, 0.1], [0.55, 0.45]])
     >>> sets = LabelSets(members, np.array(["cat", "dog"]), prediction, "inflated-argmax", "none")
     >>> LabelSetDisplay.from_sets(sets).ax_.get_title()
-    'inflated-argmax: 1 of 2 points with one label'
+    '1 of 2 points have a set of one label (inflated-argmax)'
     """
 
     def __init__(self, sets: LabelSets, hinges: np.ndarray | None = None, noun: str = "row", most: int = _MOST) -> None:
@@ -80,13 +79,13 @@ class LabelSetDisplay(Display):
         Parameters
         ----------
         sets : LabelSets
-            What to show.
+            The sets to draw.
         stability : SelectionStability or None, default=None
-            Which rows flip the decision at the same points, as `selection_stability` measures it; None marks no points.
+            Which rows flip the decision at the same points, as `selection_stability` finds them; None draws no crosses.
         most : int, default=80
-            The largest number of points that are drawn, the closest decisions.
+            The largest number of points to draw: those with the closest decisions.
         ax : Axes or None, default=None
-            Where to draw; None makes a new figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -101,7 +100,7 @@ class LabelSetDisplay(Display):
         theirs = stability.sets.prediction
         if theirs.shape != sets.prediction.shape or not np.allclose(theirs, sets.prediction):
             reason = "measure it with the same model at the same points."
-            raise refuse_value("stability", cls.__name__, f"about these {len(sets):,} points", theirs.shape, reason)
+            raise refuse_value("stability", cls.__name__, f"of these {len(sets):,} points", theirs.shape, reason)
         return cls(sets, stability.delta("argmax") > 0, stability.noun.singular, most).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -110,7 +109,7 @@ class LabelSetDisplay(Display):
         Parameters
         ----------
         ax : Axes or None, default=None
-            Where to draw; None makes a new figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -128,28 +127,29 @@ class LabelSetDisplay(Display):
         ax.vlines(lines, likely[:, 1], likely[:, 0], color="tab:gray", alpha=0.3, linewidth=1.0, zorder=1)
         size = float(np.clip(2000 / max(1, len(lines)), 12, 36))
         drawn = []
-        for place, colour, marker, name in ((0, "tab:blue", "o", "leading label"), (1, "tab:red", "s", "second label")):
+        marks = ((0, "tab:blue", "o", "likeliest label"), (1, "tab:red", "s", "second label"))
+        for place, colour, marker, name in marks:
             face = np.where(inside[:, place], colour, "white")
             style = {"s": size, "marker": marker, "facecolors": face, "edgecolors": colour, "linewidths": 0.8}
             drawn.append(ax.scatter(lines, likely[:, place], zorder=2, **style))
             for among, fill in ((True, colour), (False, "white")):
                 if (inside[:, place] == among).any():
-                    label = f"{name}, {'in the set' if among else 'not in it'}"
+                    label = f"{name}, {'in the set' if among else 'not in the set'}"
                     ax.scatter([], [], marker=marker, facecolors=fill, edgecolors=colour, label=label)
         self.first_, self.second_ = drawn
         one = int((self.sets.sizes == 1).sum())
-        title = f"{self.sets.method}: {one:,} of {n:,} points with one label"
+        title = f"{one:,} of {n:,} point{'' if n == 1 else 's'} have a set of one label ({self.sets.method})"
         if self.hinges is not None:
             marked, total = np.flatnonzero(self.hinges[self.order_]), int(self.hinges.sum())
-            title += f", {total:,} hinge{'s' if total == 1 else ''} on one {self.noun}"
+            title += f"\n{total:,} decision{' flips' if total == 1 else 's flip'} without one {self.noun}"
             cross = {"marker": "x", "color": "black", "s": 30, "zorder": 3}
             beyond = "" if total == len(marked) else f" ({total - len(marked):,} more not drawn)"
-            label = f"decision hinges on one {self.noun}{beyond}"
-            self.hinges_ = ax.scatter(marked, np.full(len(marked), -0.05), label=label, **cross)
-        about = "points, the closest decision first"
+            named = f"decision flips without one {self.noun}{beyond}" if total else None
+            self.hinges_ = ax.scatter(marked, np.full(len(marked), -0.05), label=named, **cross)
+        points = "test points, closest decision first"
         if n > len(lines):
-            about = f"the {len(lines):,} closest decisions; at the others the first label leads by "
-            about += f"{rounded_down(float(lead[order[len(lines)]]), 2)} or more"
-        ax.set(xlabel=about, ylabel="probability", title=title, ylim=(-0.1, 1.05))
+            points = f"the {len(lines):,} closest decisions (in the others, the likeliest label leads by "
+            points += f"{rounded_down(float(lead[order[len(lines)]]), 2)} or more)"
+        ax.set(xlabel=points, ylabel="probability", title=title, ylim=(-0.1, 1.05))
         ax.legend(loc="best", fontsize="small")
         return self

@@ -1,4 +1,4 @@
-"""Phase diagrams: what is guaranteed for every learner, what is impossible, and the exact line between."""
+"""Phase diagrams: which guarantees hold for every learner, which are impossible, and the exact limit between."""
 
 from typing import Any, Self
 
@@ -9,45 +9,45 @@ from stablebag._wording import ROWS, Noun
 from stablebag.proving.bounds import unstable_epsilon
 from stablebag.proving.certificate import Certificate
 from stablebag.proving.frontier import MOST_ROWS, frontier
-from stablebag.showing.displays.display import BAGGED, MOVES, OTHER, PROVED, Display, as_line, write_numbers
+from stablebag.showing.displays.display import BAGGED, CHANGE, GUARANTEE, OTHER, Display, as_line, write_numbers
 
-_MOST_EXACT = 10_000  # rows up to which the exact frontier is drawn if there are more
-_FEW_EMPTY = 1e-6  # a chance of bags without rows up to which learners attain the exact frontier, as far as is visible
-_ABOVE = 1.15  # by how much the diagram is higher than what is in it
+_MOST_EXACT = 10_000  # for larger tables, the exact frontier is drawn only up to this number of rows
+_FEW_EMPTY = 1e-6  # if empty bags are rarer than this, learners attain the exact frontier up to what is visible
+_ABOVE = 1.15  # the height of the diagram, as a multiple of its largest value
 
 
 class PhaseDiagramDisplay(Display):
-    """Which pairs (epsilon, delta) are guaranteed for every learner, which are impossible, and the gap between.
+    """Which pairs (epsilon, delta) are guaranteed for every learner, and which are impossible.
 
     Parameters
     ----------
     delta : ndarray of shape (n_steps,)
-        Shares of rows, or units.
+        Shares of rows, or of groups.
     guaranteed : ndarray of shape (n_steps,)
-        The smallest epsilon for which stability is proved, at each delta.
+        The smallest epsilon that is guaranteed at each delta.
     impossible : ndarray of shape (n_steps,) or None, default=None
         The epsilon below which some learner is unstable with infinitely many bags (Theorem 10, for subbagging).
     title : str, default=""
         The title of the diagram.
     exact : ndarray of shape (n_steps,) or None, default=None
-        The exact frontier between the two, with infinitely many bags.
+        The exact frontier between them, with infinitely many bags.
     noun : Noun, default=ROWS
-        What is left out: rows, or units such as patients.
-    ylabel : str, default="how far the prediction moves"
-        What epsilon is.
+        What is left out: rows, or groups such as patients.
+    ylabel : str, default="change of the prediction"
+        The label of the axis of epsilon.
 
     Attributes
     ----------
     ax_ : Axes
-        Where it is drawn.
+        The axes of the picture.
     figure_ : Figure
-        The figure that contains it.
+        The figure that contains them.
     guaranteed_ : Line2D
-        The border of what is proved.
+        The smallest guaranteed epsilon.
     impossible_ : Line2D
-        The border of what the paper shows to be impossible, if it is known.
+        The border of what the paper shows to be impossible, where it is known.
     exact_ : Line2D
-        The exact frontier, if it is known.
+        The exact frontier, where it is known.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class PhaseDiagramDisplay(Display):
     >>> bool((display.impossible < display.guaranteed).all())
     True
 
-    The exact frontier closes the gap between them:
+    By default, the guarantee is the exact frontier, and no gap is left:
 
     >>> display = PhaseDiagramDisplay.compute(Certificate(Subbagging(0.5), n_samples=500))
     >>> bool((display.exact == display.guaranteed).all())
@@ -72,7 +72,7 @@ class PhaseDiagramDisplay(Display):
         title: str = "",
         exact: np.ndarray | None = None,
         noun: Noun = ROWS,
-        ylabel: str = MOVES,
+        ylabel: str = CHANGE,
     ) -> None:
         owner = type(self).__name__
         self.delta = as_line(delta, "delta", owner)
@@ -83,18 +83,18 @@ class PhaseDiagramDisplay(Display):
         for name in ("guaranteed", "impossible", "exact"):
             line = getattr(self, name)
             if line is not None and len(line) != len(self.delta):
-                raise refuse_value(name, owner, f"one number for each of {len(self.delta)} shares", len(line))
+                raise refuse_value(name, owner, f"one number for each of the {len(self.delta)} shares", len(line))
         self.noun = noun
         self.ylabel = ylabel
 
     @classmethod
     def compute(cls, certificate: Certificate, *, bound: str = "best") -> Self:
-        """Work out the borders without drawing them.
+        """Compute the borders without drawing them.
 
         Parameters
         ----------
         certificate : Certificate
-            What is proved.
+            The guarantee to draw.
         bound : {"best", "exact", "paper"}, default="best"
             As in `Certificate.epsilon`.
 
@@ -103,21 +103,21 @@ class PhaseDiagramDisplay(Display):
         PhaseDiagramDisplay
         """
         if not isinstance(certificate, Certificate):
-            reason = "certify(model), without points or vector=True, returns that of a fitted model."
+            reason = "certify(model) returns one for a fitted model, without points and vector=True."
             raise refuse_type("certificate", cls.__name__, "a Certificate", certificate, reason)
         bound = check_choice(bound, "bound", cls.__name__, ("best", "exact", "paper"))
         n, law = certificate.n_samples, certificate.scheme
         rows = np.unique(np.geomspace(1, n // 2 + 1, _steps(n)).astype(int)) if n > 2 else np.array([1])
         rows = rows[rows < n]
         delta = rows / n
-        # The exact frontier takes long for many rows: beyond some, bounds without it, or its last value, are shown.
+        # The exact frontier takes long for many rows. Beyond some, other bounds or its last value are drawn.
         few = (rows < _MOST_EXACT) | (rows[-1] < MOST_ROWS) | (bound != "best")
         levels = [certificate.epsilon(share, bound) for share in delta[few]]
         guaranteed = np.minimum.accumulate([*levels, *map(certificate.quick_epsilon, delta[~few].tolist())])
         impossible = exact = None
         if certificate.delta_range == 0:
             points = [frontier(law, row + 1) for row in rows.tolist()] if rows[-1] < MOST_ROWS else []
-            # What a bag without rows predicts is fixed, so if there are many of them, no learner attains the frontier.
+            # Empty bags have a fixed prediction. If there are many of them, no learner attains the frontier.
             if points and all(point is not None for point in points) and law.empty_probability < _FEW_EMPTY:
                 exact = np.array([point.value for point in points if point is not None]) * certificate.range_length
             if (bag_size := law.subset_size) is not None:
@@ -125,21 +125,21 @@ class PhaseDiagramDisplay(Display):
                 impossible = np.array(levels) * certificate.range_length
         noun = certificate.noun
         title, unit = law.describe(noun.plural), certificate.outputs.unit
-        ylabel = MOVES + (f",{unit}" if unit else "")
+        ylabel = CHANGE + (f",{unit}" if unit else "")
         return cls(delta, guaranteed, impossible, title=title, exact=exact, noun=noun, ylabel=ylabel)
 
     @classmethod
     def from_certificate(cls, certificate: Certificate, *, bound: str = "best", ax: Any = None) -> Self:
-        """Draw what a certificate guarantees and, on a fixed range, what is impossible with infinitely many bags.
+        """Draw the guarantee of a certificate and, on a fixed range, what is impossible with infinitely many bags.
 
         Parameters
         ----------
         certificate : Certificate
-            What is proved.
+            The guarantee to draw.
         bound : {"best", "exact", "paper"}, default="best"
             As in `Certificate.epsilon`.
         ax : Axes or None, default=None
-            Where to draw; None makes a new figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -153,7 +153,7 @@ class PhaseDiagramDisplay(Display):
         Parameters
         ----------
         ax : Axes or None, default=None
-            Where to draw; None makes a new figure.
+            The axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -163,26 +163,26 @@ class PhaseDiagramDisplay(Display):
         with np.errstate(over="ignore"):
             shown = np.isfinite(_ABOVE * self.guaranteed)
         if not shown.any():
-            share = f"any share of {self.noun.plural}"
-            raise ValueError(f"Nothing is guaranteed for {share}, so there is no diagram to draw.")
+            raise ValueError(f"Nothing is guaranteed for any share of {self.noun.plural}: there is nothing to draw.")
         delta, guaranteed = self.delta[shown], self.guaranteed[shown]
         top = _ABOVE * float(guaranteed.max())
-        # Rows are whole: what holds for a share of them holds until the next row, and no straight line between does.
+        # Rows are whole: a guarantee for a share of them holds up to the next row, so the border has steps.
         steps = {"drawstyle": "steps-post"}
         (self.guaranteed_,) = ax.plot(delta, guaranteed, "-", color=BAGGED, **steps)
         area = {"color": BAGGED, "alpha": 0.25, "step": "post", "label": "guaranteed for every learner"}
         ax.fill_between(delta, guaranteed, top, **area)
         if self.impossible is not None:
-            (self.impossible_,) = ax.plot(delta, self.impossible[shown], "--", color=OTHER, label="Theorem 10", **steps)
+            dashed = {"color": OTHER, "label": "impossible below (Theorem 10)", **steps}
+            (self.impossible_,) = ax.plot(delta, self.impossible[shown], "--", **dashed)
         border = self.impossible if self.exact is None else self.exact
         if border is not None:
             style = {"facecolor": "none", "edgecolor": OTHER, "alpha": 0.6, "hatch": "///", "linewidth": 0}
-            label = "impossible for some learner, with all bags"
+            label = "impossible for some learner, even with all bags"
             ax.fill_between(delta, 0, _until_next(delta, border[shown]), step="post", label=label, **style)
         if self.exact is not None:
-            about = {"label": "exact frontier", "zorder": 3, **steps}
-            (self.exact_,) = ax.plot(delta, self.exact[shown], ":", color=PROVED, **about)
-        ax.set(xlabel=f"share of {self.noun.plural} that may move it further ($\\delta$)", title=self.title)
+            style = {"label": "exact frontier", "zorder": 3, **steps}
+            (self.exact_,) = ax.plot(delta, self.exact[shown], ":", color=GUARANTEE, **style)
+        ax.set(xlabel=f"share of {self.noun.plural} that may change it by more ($\\delta$)", title=self.title)
         ax.set(ylabel=f"{self.ylabel} ($\\varepsilon$)")
         write_numbers(ax.yaxis)
         if len(delta) > 1:
@@ -193,7 +193,7 @@ class PhaseDiagramDisplay(Display):
 
 
 def _until_next(delta: np.ndarray, border: np.ndarray) -> np.ndarray:
-    """What is impossible from each share until the next one shown: where shares between are skipped, what is at both.
+    """What is impossible from each share up to the next one drawn. Between skipped shares, the smaller of both ends.
 
     >>> _until_next(np.array([0.1, 0.2, 0.5]), np.array([3.0, 2.0, 1.0]))
     array([3., 1., 1.])
@@ -203,5 +203,5 @@ def _until_next(delta: np.ndarray, border: np.ndarray) -> np.ndarray:
 
 
 def _steps(n_samples: int) -> int:
-    """How finely to draw what is proved, because the exact frontier takes long for many rows."""
+    """The number of shares to draw: fewer for many rows, where the exact frontier takes long."""
     return 200 if n_samples <= 2000 else 50

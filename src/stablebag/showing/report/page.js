@@ -1,5 +1,5 @@
 "use strict";
-// What the report does in a browser: sort tables, choose a test point, and follow light and dark.
+// In a browser, the report sorts tables, shows a chosen test point, follows light and dark, and opens details for print.
 document.documentElement.classList.add("js");
 
 for (const button of document.querySelectorAll(".sortable th button")) {
@@ -18,6 +18,28 @@ for (const button of document.querySelectorAll(".sortable th button")) {
     body.append(...[...body.rows].sort(compare));
   });
 }
+
+// Only tables that are wider than the screen can be scrolled, and need the focus of the keyboard for it.
+const sizes = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const scrolls = target.scrollWidth > target.clientWidth + 1;
+    target.classList.toggle("scrolls", scrolls);
+    target.tabIndex = scrolls ? 0 : -1;
+  }
+});
+for (const box of document.querySelectorAll(".wide")) sizes.observe(box);
+
+const closed = new Set();
+addEventListener("beforeprint", () => {
+  for (const one of document.querySelectorAll("details:not([open], .code)")) {
+    closed.add(one);
+    one.open = true;
+  }
+});
+addEventListener("afterprint", () => {
+  for (const one of closed) one.open = false;
+  closed.clear();
+});
 
 const moves = JSON.parse(document.getElementById("moves").textContent);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime, time
+from datetime import date, datetime, time
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -22,21 +22,30 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import __version__
 from stablebag._checks import is_missing, refuse_type
-from stablebag._wording import ROW_NUMBERS, ROWS, Noun, number, percent, printable
+from stablebag._wording import ROW_NUMBERS, ROWS, Noun, number, percent, printable, short
 from stablebag._writing import write_text
 from stablebag.models.fitted import fitted
-from stablebag.models.rows import RowSource
+from stablebag.models.rows import RowSource, fingerprint
+from stablebag.proving.scope import Rerun
 from stablebag.resampling.units import plain
-from stablebag.showing.displays.display import MOVES
+from stablebag.showing.displays.display import CHANGE
 from stablebag.showing.facts import MOST_NAMED, Fact, Facts, ListedRow, RowList, row_lists
-from stablebag.showing.report.charts import ChangeCurves, Changes, interactive, interval_picture, label_picture
+from stablebag.showing.report.charts import (
+    ChangeCurves,
+    Changes,
+    Guarantee,
+    Picture,
+    interactive,
+    interval_picture,
+    label_picture,
+)
 from stablebag.showing.study import Study
-from stablebag.showing.verdict import AFTER_CHECKS, ALREADY_STABLE, NOT_COMPARED, STABILIZED, UNTIL_CHECKED
+from stablebag.showing.verdict import UNTIL_CHECKED
 
 # --------------------------------------------------------------------------------------------------------- data as read
-# The data as they were read: what each column was taken for, what is missing, and what was left out and why.
+# The columns of a table: the kind of each, what is missing, and why some are not used.
 
-# In the order in which they are told, and in which they matter.
+# The most important first.
 _ROLES = ("target", "group", "id", "dropped", "constant")
 _NOUNS = {
     "number": Noun("number", "numbers"),
@@ -51,23 +60,22 @@ _NOUNS = {
 
 @dataclass(frozen=True)
 class ColumnAsRead:
-    """A column, as it was read.
+    """A column of a table, and how it was read.
 
     Attributes
     ----------
     name : str
         Its name.
     kind : str
-        What it was taken for: number, category, text, date; target, group; id, constant or dropped, which are left
-        out.
+        How it was read: number, category, text or date; target or group; id, constant or dropped, which are not used.
     missing : float
-        The share of the rows in which it is missing.
+        The share of rows with a missing value.
     n_values : int or None
         The number of different values; None if they were not read.
     example : str
-        The range of numbers and dates; some values of others.
+        The range of numbers and dates; some values of other columns.
     remark : str
-        How it is written, or why it was left out; empty if there is nothing to say.
+        How its values are written, or why it is not used; empty if there is nothing to say.
     """
 
     name: str
@@ -80,7 +88,7 @@ class ColumnAsRead:
 
 @dataclass(frozen=True)
 class DataAsRead:
-    """A table, as it was read.
+    """A table, and how it was read.
 
     Attributes
     ----------
@@ -91,15 +99,15 @@ class DataAsRead:
     columns : tuple of ColumnAsRead
         The columns, in the order of the file.
     said : tuple of str
-        How the file was read, where that is not as usual: "with ';' between columns".
+        How the file was read, if that is unusual: "with ';' between columns".
     noticed : tuple of str
         Sentences about columns: what looks wrong, and the option that helps.
     warned : tuple of str
-        Sentences to read before any result: columns that leak the target, and ratings that were taken for classes.
+        Sentences to read before any result: columns that leak the target, and ratings that became classes.
     row_numbers : str
-        A sentence about where the numbers of rows start; "" if rows are called by their ids, or groups.
+        A sentence that says which row has number 0; "" if rows have IDs or groups.
     n_sampled : int or None
-        The number of rows, drawn at random, that the columns were decided from; None if from all.
+        The number of rows, drawn at random, from which the kinds of columns were decided; None means all rows.
     """
 
     name: str
@@ -112,38 +120,37 @@ class DataAsRead:
     n_sampled: int | None = None
 
     def counted(self) -> str:
-        """Say how many columns of which kind there are: "8 numbers, 3 categories; 1 left out (constant)"."""
+        """Count the columns by kind: "8 numbers, 3 categories; 1 not used (constant)"."""
         counts = Counter(column.kind for column in self.columns)
         used = [_NOUNS[kind].count(counts[kind]) for kind in ("number", "category", "text", "date") if counts[kind]]
         out = [kind for kind in ("constant", "id", "dropped") if counts[kind]]
         n_out = sum(counts[kind] for kind in out)
         why = _NOUNS[out[0]].singular if n_out == 1 else ", ".join(_NOUNS[kind].count(counts[kind]) for kind in out)
-        parts = [", ".join(used) or "none to learn from", *[f"{n_out:,} left out ({why})"] * bool(n_out)]
+        parts = [", ".join(used) or "no column to learn from", *[f"{n_out:,} not used ({why})"] * bool(n_out)]
         return "; ".join(parts)
 
     def conclusion(self) -> str:
-        """Say in a sentence how many columns there are, and what they were taken for."""
+        """Return a sentence with the number of columns and their kinds."""
         others = sum(column.kind not in ("target", "group") for column in self.columns)
-        beside = " and the group" if any(column.kind == "group" for column in self.columns) else ""
-        number = "1 column" if others == 1 else f"{others:,} columns"
-        return f"{number} beside the target{beside}: {self.counted()}."
+        group = " and the group" if any(column.kind == "group" for column in self.columns) else ""
+        columns = "1 column" if others == 1 else f"{others:,} columns"
+        return f"{columns} besides the target{group}: {self.counted()}."
 
     @property
     def title(self) -> str:
-        """What a table of the columns is called."""
-        sampled = "" if self.n_sampled is None else f" in {self.n_sampled:,} rows drawn at random"
-        return f"The columns of {self.name}, as they were read{sampled}"
+        """The title of a table of the columns."""
+        sampled = "" if self.n_sampled is None else f", from {self.n_sampled:,} rows drawn at random"
+        return f"How the columns of {self.name} were read{sampled}"
 
     def lines(self) -> list[str]:
-        """Return what there is to say in sentences: the conclusion, how the file was read, and what was noticed."""
+        """Return sentences about the table: its columns, how the file was read, and what looks wrong."""
         read = [f"The file was read {_joined(self.said)}."] if self.said else []
         return [self.conclusion(), *read, *self.noticed]
 
     def shown(self, most: int = 20) -> tuple[ColumnAsRead, ...]:
-        """Return the columns that matter most, in the order of the file.
+        """Return the most important columns, in the order of the file.
 
-        They are those that are not simply learned from, then those with a remark or with missing values, then the
-        others; all of them if there are at most that many.
+        First come columns with a role, such as the target, then those with a remark or with missing values.
         """
 
         def rank(place: int) -> tuple[int, int]:
@@ -155,7 +162,7 @@ class DataAsRead:
         return tuple(self.columns[place] for place in sorted(first))
 
     def rest(self, most: int = 20) -> str:
-        """Say in a sentence what the columns that are not shown are; "" if all are."""
+        """Return a sentence that counts the columns that are not shown; "" if all are."""
         shown = set(self.shown(most))
         others = Counter(column.kind for column in self.columns if column not in shown)
         if not others:
@@ -163,7 +170,7 @@ class DataAsRead:
         return f"Not shown: {', '.join(_NOUNS[kind].count(number) for kind, number in others.most_common())}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON takes it."""
+        """Return a dictionary for JSON."""
         return {**asdict(self), "conclusion": self.conclusion()}
 
 
@@ -172,7 +179,7 @@ def _joined(parts: tuple[str, ...]) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------------- colophon
-# The colophon of a study: the data, target, learner, bags, seed and versions it is of, and a title that says so.
+# What a report is about, and what is needed to make it again: data, target, model, bags, seed, versions and date.
 
 _NAMES = {
     "DecisionTree": "a decision tree",
@@ -195,40 +202,46 @@ _LONGEST_COMMAND = 4000  # letters
 
 @dataclass(frozen=True)
 class Colophon:
-    """What a study is of, and what is needed to make it again.
+    """What a study is about, and what is needed to make it again.
 
     Attributes
     ----------
     data : str or None, default=None
-        What the data are called, such as the name of a file.
+        The name of the data, such as the name of a file.
     target : str or None, default=None
-        What the target is called.
+        The name of the target.
     learner : str or None, default=None
-        The base learner in words; None if it is not known.
+        The base model in words; None if it is not known.
     model : str or None, default=None
-        The base learner as code, with the parameters that are not its defaults.
+        The base model as code, with the parameters that are not its defaults.
     parameters : dict of str to str, number or None, default={}
-        All parameters of the base learner.
+        All parameters of the base model.
     scheme : str or None, default=None
         How bags are drawn.
     n_bags : int or None, default=None
         The number of bags.
     seed : int or None, default=None
-        The seed of the bags and the learners.
+        The random seed of the bags and the models.
     n_rows : int or None, default=None
         The number of training rows.
     n_samples : int, default=0
-        The number of what is left out, one at a time: training rows, or units such as patients.
+        The number of training rows, or of groups such as patients, that are left out one at a time.
     noun : Noun, default=ROWS
         What is left out.
     command : str or None, default=None
         The command that makes the study again.
+    call : str or None, default=None
+        The bagged model as code.
+    fingerprint : str or None, default=None
+        A short hash of the training rows and their targets, as they were read.
+    date : str or None, default=None
+        The day on which the report was made.
 
     Examples
     --------
     >>> from stablebag.showing.report.page import Colophon
     >>> Colophon("houses.csv", "price", "a decision tree").title
-    'price from houses.csv, by a decision tree'
+    'Predicting price from houses.csv with a decision tree'
     """
 
     data: str | None = None
@@ -243,19 +256,22 @@ class Colophon:
     n_samples: int = 0
     noun: Noun = ROWS
     command: str | None = None
+    call: str | None = None
+    fingerprint: str | None = None
+    date: str | None = None
 
     @classmethod
     def of(cls, study: Any, *, data: str | None = None, target: Any = None, command: str | None = None) -> "Colophon":
-        """Return the colophon of a study.
+        """Return the colophon of a study, with today's date.
 
         Parameters
         ----------
         study : Study
-            What was studied. What it does not know, as if there is no model in it, is left out.
+            The study. What it does not know is left out: without a model in it, most of the colophon.
         data : str or None, default=None
-            What the data are called, such as the name of a file.
+            The name of the data, such as the name of a file.
         target : str or None, default=None
-            What the target is called.
+            The name of the target.
         command : str or None, default=None
             The command that makes the study again.
 
@@ -276,6 +292,8 @@ class Colophon:
                 "n_bags": len(model.bags_),
                 "seed": _json_value(model.random_state),
                 "n_rows": model.units_.n_rows,
+                "call": _code(model),
+                "fingerprint": _data_fingerprint(model),
             }
         return cls(
             data=None if data is None else printable(data),
@@ -283,51 +301,49 @@ class Colophon:
             n_samples=study.n_samples,
             noun=study.noun,
             command=None if command is None else printable(command, _LONGEST_COMMAND),
+            date=date.today().isoformat(),
             **of_model,
         )
 
     @property
     def title(self) -> str:
-        """What is predicted, from what and by what; less of it where less is known."""
-        parts = [self.target or ("a target" if self.data else ""), f"from {self.data}" if self.data else ""]
-        what = " ".join(filter(None, parts))
-        if not what:
+        """A title with the target, the data and the model, as far as they are known."""
+        if self.data is None and self.target is None:
             return "Stability report" if self.learner is None else f"The stability of {self.learner}"
-        return what if self.learner is None else f"{what}, by {self.learner}"
+        data = None if self.data is None else f"from {self.data}"
+        learner = None if self.learner is None else f"with {self.learner}"
+        return " ".join(filter(None, ["Predicting", self.target or "the target", data, learner]))
 
     @property
     def target_name(self) -> str:
-        """The target's own name; "target" if it is not known."""
+        """The name of the target; "target" if it is not known."""
         return self.target or "target"
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return what is known, each with its name, for people."""
-        counted = {
-            "training rows": None if self.n_rows is None else f"{self.n_rows:,}",
-            self.noun.plural: None if self.noun == ROWS else f"{self.n_samples:,}",
-        }
-        bags = None if self.n_bags is None else f"{self.n_bags:,}"
+        """Return pairs of a name and a value, for people."""
+        rows = None if self.n_rows is None else f"{self.n_rows:,}"
         known = {
+            "made on": self.date,
             "data": self.data,
             "target": self.target,
-            **counted,
-            "model": None if self.model is None else printable(self.model, _LONGEST_COMMAND),
-            "scheme": self.scheme,
-            "bags": bags,
-            "seed": None if self.seed is None else str(self.seed),
+            "training rows": rows if self.noun == ROWS else f"{rows} in {self.noun.count(self.n_samples)}",
+            "data fingerprint": self.fingerprint,
+            "base model": None if self.model is None else printable(self.model, _LONGEST_COMMAND),
+            "bags": None if self.n_bags is None else f"{self.n_bags:,} ({self.scheme})",
+            "random seed": None if self.seed is None else str(self.seed),
             "versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
         }
         return [(name, value) for name, value in known.items() if value is not None]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is known as a dictionary for JSON, with the versions of what it was made by."""
+        """Return a dictionary for JSON, with the versions of the packages."""
         known = {**asdict(self), "noun": self.noun.singular, "versions": versions()}
         known["unit"] = known.pop("noun")
         return known
 
 
 def learner_name(learner: Any) -> str:
-    """Return what a learner is called in a sentence.
+    """Return the name of a learner in a sentence.
 
     >>> from sklearn.linear_model import HuberRegressor, Ridge
     >>> learner_name(Ridge()), learner_name(HuberRegressor())
@@ -339,7 +355,7 @@ def learner_name(learner: Any) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what a study is made by."""
+    """Return the versions of the packages that make a study."""
     return {
         "stablebag": __version__,
         "scikit-learn": sklearn.__version__,
@@ -349,22 +365,31 @@ def versions() -> dict[str, str]:
 
 
 def _last_step(learner: Any) -> Any:
-    """The learner at the end of a pipeline, however deep."""
+    """The learner at the end of a pipeline, also if pipelines are nested."""
     while getattr(learner, "steps", None):
         learner = learner.steps[-1][1]
     return learner
 
 
 def _json_value(value: Any) -> Any:
-    """A parameter that JSON takes."""
+    """A parameter as a value for JSON."""
     value = plain(value)
     simple = value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
     return value if simple else _code(value)
 
 
 def _code(value: Any) -> str:
-    """An object as code, on one line and without its place in memory, which differs every time."""
+    """An object as code, on one line and without its memory address, which differs every time."""
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(value).split()))
+
+
+def _data_fingerprint(model: Any) -> str | None:
+    """A short hash of the training rows and their targets; None if the model has no rows."""
+    fit = fitted(model)
+    if fit.X is None:
+        return None
+    both = f"{fingerprint(fit.X)} {fingerprint(np.asarray(fit.y))}"
+    return hashlib.blake2b(both.encode(), digest_size=6).hexdigest()
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
@@ -372,7 +397,7 @@ def _code(value: Any) -> str:
 
 
 class Cell(NamedTuple):
-    """What a cell shows, and the number by which it is sorted; None if it is sorted as a text."""
+    """A cell: its text, and the number by which it is sorted; None sorts by the text."""
 
     text: str
     value: float | None = None
@@ -385,19 +410,19 @@ class Table:
     Attributes
     ----------
     name : str
-        Its name in the page.
+        Its ID in the page.
     caption : str
-        What it shows.
+        Its caption.
     head : tuple of str
-        What its columns are.
+        The headings of its columns.
     lines : tuple of tuple of Cell
-        Its lines; the first cell of each names it.
+        Its lines; the first cell of each is the heading of the line.
     sorted_by : int or None, default=None
-        For a table that readers can sort, the column by which it is sorted.
+        The column by which it is sorted, if readers can sort it.
     ascending : bool, default=False
         Whether it is sorted with the smallest first.
     texts : tuple of int, default=()
-        The columns, beside the first one, that have texts and not numbers.
+        The columns of text, apart from the first.
     """
 
     name: str
@@ -430,34 +455,34 @@ class Table:
 
 
 def cell(value: Cell | float | str) -> Cell:
-    """Return what is to be shown as a cell."""
+    """Return a text or a number as a cell."""
     if isinstance(value, Cell):
         return value
     if isinstance(value, str):
         return Cell(value)
-    return Cell(number(value), None if math.isnan(value) else float(value))
+    return Cell(short(value), None if math.isnan(value) else float(value))
 
 
 # ----------------------------------------------------------------------------------------------------------------- rows
-# The rows, or units, that the report names, with the values of their rows in cells.
+# The rows, or groups, that the report names, with the values of their columns.
 
-_MOST_COLUMNS_SHOWN = 12  # the most columns of a row, or unit, that are shown
-_FEW = 3  # different texts of one unit that fit in a cell
-_GROUPED = 10_000  # numbers of the data from which thousands are set apart: years are not
+_MOST_COLUMNS_SHOWN = 12
+_FEW = 3  # different texts of one group that fit in a cell
+_GROUPED = 10_000  # from this size on, numbers of the data have commas; years have none
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The values of the rows of what is named.
+    """The values of named rows, or of the rows of named groups.
 
     Attributes
     ----------
     columns : list of str
-        The columns that are shown.
+        The columns to show.
     hidden : int
-        How many more there are.
+        The number of other columns.
     known : bool
-        Whether the rows of what is named are known.
+        Whether the rows of each group are known.
     """
 
     columns: list[str]
@@ -467,11 +492,11 @@ class Values:
     _rows_of: Callable[[int], list[int]] | None
     _targets: Any
     _by_index: bool
-    _places: dict[int, int] | None = None  # of the rows that were read from a source
+    _places: dict[int, int] | None = None  # the places of rows that were read from a source
 
     @classmethod
     def of(cls, study: Study, rows: Any) -> "Values":
-        """Take the values from the training rows of a study, which may be None; from a source, of those named alone."""
+        """Take the values from the training rows, which may be None. A source reads only the named rows."""
         rows_of, places, source = _rows_of(study), None, rows
         if isinstance(rows, RowSource):
             needed = np.unique([row for each in _named(study) for row in ([] if rows_of is None else rows_of(each))])
@@ -485,20 +510,20 @@ class Values:
         return cls(names, hidden, rows_of is not None, rows, rows_of, targets, by_index, places)
 
     def name_of(self, position: int, name: Any) -> str:
-        """What the row, or unit, of this number is called."""
+        """The name of the row, or group, with this number."""
         return printable(self._rows.index[position] if self._by_index else name)
 
     def cells(self, position: int, counted: bool, targets: bool) -> list[Cell]:
-        """How many rows the unit of this number has and their target, if asked, and the columns that are shown."""
-        its = [] if self._rows_of is None else self._rows_of(position)
-        count = [Cell(f"{len(its):,}", len(its))] if counted else []
-        target = [shared_value(self._targets[its]) if its else Cell("")] if targets else []
-        at = its if self._places is None else [self._places[row] for row in its]
+        """The cells of a row or group: the number of its rows and their targets, if asked for, and its columns."""
+        rows = [] if self._rows_of is None else self._rows_of(position)
+        count = [Cell(f"{len(rows):,}", len(rows))] if counted else []
+        target = [shared_value(self._targets[rows]) if rows else Cell("")] if targets else []
+        at = rows if self._places is None else [self._places[row] for row in rows]
         return [*count, *target, *(shared_value(self._rows.iloc[at, place]) for place in range(len(self.columns)))]
 
 
 def shared_value(values: Iterable[Any]) -> Cell:
-    """Return the values of all rows of a unit in one cell: the one that they share, their range, or how many there are.
+    """Return the values of all rows of a group as one cell: the shared value, the range, or the number of values.
 
     Parameters
     ----------
@@ -526,7 +551,7 @@ def _named(study: Study) -> list[int]:
 
 
 def _rows_of(study: Study) -> Callable[[int], list[int]] | None:
-    """What gives the rows of a unit by its number; None if that is not known."""
+    """A function that returns the rows of a group by its number; None if they are not known."""
     if study.noun == ROWS:
         return lambda position: [position]
     if study.model is None:
@@ -548,13 +573,16 @@ def _text(value: Any) -> str:
         return printable(value)
     if float(value).is_integer():
         return f"{value:,.0f}" if abs(value) >= _GROUPED else f"{value:.0f}"
-    return number(value) if abs(value) >= _GROUPED else f"{value:.6g}"
+    return number(value) if abs(value) >= _GROUPED else f"{value:.4g}"
 
 
 # ------------------------------------------------------------------------------------------------------------- contents
-# What the report's tables say: moves, scores, suspicious rows, decisions, proofs, and the data as they were read.
+# The report's tables: changes, scores, suspicious rows, decisions, guarantees, and columns.
 
-_MOST_COLUMNS = 40  # of the data as they were read
+_MOST_COLUMNS = 40  # of the table of columns
+MOST_INFLUENTIAL = "most influential"  # the list of rows where no test was made
+_CLEARLY = 2.0  # times the bagging noise: rows of that list with smaller changes are not named
+_FIRST_HEADS = {"changes": "change", "scores": "score", "guarantees": "guarantee"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -564,13 +592,13 @@ class Contents:
     Attributes
     ----------
     study : Study
-        What was measured and proved.
+        The study.
     colophon : Colophon
-        What the data and the target are called.
+        The names of the data and the target.
     values : Values
-        The values of the rows that are named.
+        The values of named rows.
     data : DataAsRead or None
-        What each column of the table was taken for.
+        How the columns of the table were read.
     """
 
     study: Study
@@ -584,27 +612,48 @@ class Contents:
         return self.study.facts()
 
     def section(self, name: str) -> Table | None:
-        """A table of facts."""
+        """A table of facts, without empty columns."""
         section = self.facts.section(name)
+        facts = [fact for fact in section.facts if self._is_comparable(fact)]
+        columns = [column for column in section.columns if any(fact.text(column) for fact in facts)]
         lines: list[list[Cell | float | str]] = [
-            [fact.label, *(_cell(fact, column) for column in section.columns)] for fact in section.facts
+            [fact.label, *(_cell(fact, column) for column in columns)] for fact in facts
         ]
-        caption = f"{section.caption[:1].upper()}{section.caption[1:]}"
-        return Table.of(f"{name}-table", caption, ("what", *section.columns.values()), lines) if lines else None
+        heads = (_FIRST_HEADS.get(name, name), *(section.columns[column] for column in columns))
+        return Table.of(f"{name}-table", _capital(section.caption), heads, lines) if lines else None
+
+    def note(self, name: str) -> str:
+        """How to read a table of facts."""
+        section, table = self.facts.section(name), self.section(name)
+        has_errors = table is not None and any("±" in cell.text for line in table.lines for cell in line)
+        return section.note if has_errors else section.note.replace("± is a standard error.", "").strip()
+
+    def _is_comparable(self, fact: Fact) -> bool:
+        """Whether a bound covers the measurement next to it: a bound for all rows does not cover a sample of them."""
+        refits = self.study.refitted
+        return fact.name != "guaranteed mean change of a refit" or (
+            refits is not None and len(refits.rows) == len(self.study.bagged.rows)
+        )
 
     def rows(self, name: str, sorted_by: int = 1) -> Table | None:
-        """A list of rows, or groups, with their values."""
+        """A list of rows, or groups, with their values; None if it is empty, or if all of it may be bagging noise."""
         found = self.facts.list(name)
-        listed = [] if found is None else [row for row in found.rows if row.numbers.get("change", 1.0) > 0][:MOST_NAMED]
+        least = _CLEARLY * self.noise if name == MOST_INFLUENTIAL and self.noise > 0 else 0.0
+        listed = [] if found is None else [row for row in found.rows if row.numbers.get("change", math.inf) > least]
         if found is None or not listed:
             return None
-        first = "" if len(found.rows) <= MOST_NAMED else f"The first {MOST_NAMED} of "
-        lines = [(row.number, row.name, *map(cell, _shown(row, found.columns))) for row in listed]
-        return self._named(name.replace(" ", "-"), f"{first}{found.caption}", found, lines, sorted_by)
+        caption = _capital(found.caption)
+        if len(found.rows) > MOST_NAMED:
+            caption = f"The first {MOST_NAMED} of {found.caption}"
+        elif len(listed) < len(found.rows):
+            clearly = self.study.noun.count(len(listed))
+            caption = f"{clearly} that change the predictions most, each by more than twice the bagging noise"
+        lines = [(row.number, row.name, *map(cell, _shown(row, found.columns))) for row in listed[:MOST_NAMED]]
+        return self._named(name.replace(" ", "-"), caption, found, lines, sorted_by)
 
     @property
     def noise(self) -> float:
-        """The bagging noise in how far a row moves the predictions; NaN if it is not known."""
+        """The bagging noise of the change by one row, over all test points; NaN if it is not known."""
         if self.study.suspects is not None:
             return self.study.suspects.noise
         moved = self.study.bagged
@@ -612,7 +661,7 @@ class Contents:
 
     @property
     def columns(self) -> Table | None:
-        """What each column of the table was taken for."""
+        """How each column of the table was read."""
         if self.data is None:
             return None
         lines = [
@@ -622,32 +671,35 @@ class Contents:
              printable(column.example), printable(column.remark, 300))
             for column in self.data.shown(_MOST_COLUMNS)
         ]  # fmt: skip
-        head = ("column", "taken for", "missing", "values", "range, or some of them", "remark")
-        sampled = "" if self.data.n_sampled is None else f"; what columns are, from {self.data.n_sampled:,} of them"
+        sampled = f"; kinds decided from {self.data.n_sampled:,} of them" if self.data.n_sampled is not None else ""
         caption = f"{printable(self.data.name)}: {self.data.n_rows:,} rows with a target{sampled}"
-        return Table.of("columns", caption, head, lines, texts=(1, 4, 5))
+        head = ("column", "read as", "missing", "values", "examples", "remark")
+        kept = [place for place in range(len(head)) if any(cell(line[place]).text for line in lines)]
+        texts = [new for new, old in enumerate(kept) if old in (1, 4, 5)]
+        shown = [[line[place] for place in kept] for line in lines]
+        return Table.of("columns", caption, [head[place] for place in kept], shown, texts=texts)
 
     @property
     def rest(self) -> str:
-        """What the columns that are not shown are."""
+        """A sentence about the columns that are not shown."""
         return "" if self.data is None else self.data.rest(_MOST_COLUMNS)
 
     @property
     def _counted(self) -> str:
-        """Where the numbers of rows start, for a caption; "" if rows have names."""
+        """Which row has number 0, for a caption; "" if rows have names."""
         if self.study.noun != ROWS:
             return ""
-        said = "Rows are numbered from 0." if self.data is None else self.data.row_numbers
-        return f"; {said[0].lower()}{said[1:].rstrip('.')}" if said else ""
+        numbered = "Rows are numbered from 0." if self.data is None else self.data.row_numbers
+        return f"; {numbered[0].lower()}{numbered[1:].rstrip('.')}" if numbered else ""
 
     def _named(self, name: str, caption: str, found: RowList, lines: Sequence[Any], sorted_by: int) -> Table:
         """A table of rows, or groups, with their values."""
         values, of_groups = self.values, self.study.noun != ROWS and self.values.known
         if of_groups:
-            caption += f"; where the rows of {self.study.noun.any_one} differ, a cell has the range of their values"
+            caption += f"; cells show the range of values if the rows of {self.study.noun.any_one} differ"
         caption += self._counted
         if values.hidden:
-            caption += f"; {values.hidden} more columns are not shown"
+            caption += f"; {values.hidden:,} more {'column is' if values.hidden == 1 else 'columns are'} not shown"
         of_target = [] if self.study.model is None else [self.colophon.target_name]
         rows = ["rows"] if of_groups else []
         titles = (self.study.noun.singular, *found.columns.values(), *rows, *of_target, *values.columns)
@@ -659,19 +711,27 @@ class Contents:
 
 
 def _cell(fact: Fact, column: str) -> Cell:
-    """A number of a fact as it is read, sorted by its value."""
+    """A number of a fact as a cell."""
     value = fact.numbers.get(column, math.nan)
     return Cell(fact.text(column), None if math.isnan(value) else value)
 
 
 def _shown(row: ListedRow, columns: Mapping[str, str]) -> list[Cell | float]:
-    """The numbers of a listed row; what it is off by is sorted by its size."""
+    """The numbers of a listed row. Residuals are sorted by their size."""
     numbers = [(column, row.numbers[column]) for column in columns]
-    return [Cell(number(value), abs(value)) if column == "residual" else float(value) for column, value in numbers]
+    shares = ("probability", "usual_probability")
+    return [
+        Cell(short(value), abs(value)) if column == "residual" else Cell(percent(value), value) if column in shares
+        else float(value) for column, value in numbers
+    ]  # fmt: skip
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 # ----------------------------------------------------------------------------------------------------------------- page
-# The page itself: numbers and sentences filled into a template, with every value of the data escaped.
+# The page itself: a template filled with numbers and sentences. Every value of the data is escaped.
 
 _LONGEST_NOTE = 2000  # letters
 
@@ -693,19 +753,19 @@ def write(
     path : str or Path
         The file to write.
     study : Study
-        What was measured and proved, as `stablebag.study` returns it; or ``Study.of(...)``, built from
-        existing perturbations, a certificate about them and intervals.
+        The result of `stablebag.study`; or ``Study.of(...)``, built from existing perturbations, a certificate about
+        them and intervals.
     colophon : Colophon or None, default=None
-        What the data and the target are called, and the command that makes the report again, beside what the study
-        itself knows: ``Colophon.of(study, data=..., target=..., command=...)``. None is ``Colophon.of(study)``.
+        The names of the data and the target, and the command that makes the report again:
+        ``Colophon.of(study, data=..., target=..., command=...)``. None means ``Colophon.of(study)``.
     data : DataAsRead or None, default=None
-        What each column of the table was taken for.
+        How the columns of the table were read.
     rows : DataFrame or None, default=None
-        The training rows, to show the values of the rows, or of the rows of the units, that are named.
+        The training rows, to show the values of named rows and groups.
     notes : tuple of str, default=()
-        Sentences about the data, such as how many rows were left out.
+        Sentences about the data, such as the number of held-out rows.
     warnings : tuple of str, default=()
-        Sentences to read before the verdict, such as a column that leaks the target.
+        Sentences about suspicious data, such as a column that leaks the target.
 
     Returns
     -------
@@ -720,35 +780,30 @@ def write(
         raise ImportError("Reports need jinja2, matplotlib and bokeh: pip install 'stablebag[report]'.") from error
     colophon = Colophon.of(study) if colophon is None else colophon
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_part("page.html.jinja"))
-    moves, changes = _moves(study, colophon), _changes(study, colophon)
+    curves, changes = _curves(study, colophon), _changes(study, colophon)
     contents = Contents(study, colophon, Values.of(study, rows), data)
-    facts, verdict = contents.facts, contents.facts.verdict
-    chart = interactive(moves, changes)
+    chart = interactive(curves, changes)
     scripts = [chart.library, chart.script, _part("page.js")]
+    n_points, n_compared = len(study.bagged.prediction), study.compared.n_points
     page = template.render(
         colophon=colophon,
-        verdict=verdict,
-        careful=bool(warnings) or verdict.case not in (STABILIZED, ALREADY_STABLE, NOT_COMPARED),
-        reasons=facts.reasons,
+        study=study,
+        facts=contents.facts,
+        contents=contents,
+        words=_Words.of(study.noun),
+        points="the test point" if n_points == 1 else f"the {n_points:,} test points",
+        compared_points="1 test point" if n_compared == 1 else f"{n_compared:,} test points",
+        guaranteed=_guaranteed(contents.facts, study),
         notes=[printable(note, _LONGEST_NOTE) for note in notes if data is None or note not in data.lines()],
         warnings=[printable(warning, _LONGEST_NOTE) for warning in warnings],
-        after_checks=AFTER_CHECKS,
         until_checked=UNTIL_CHECKED,
-        study=study,
-        noun=study.noun,
-        of_units=study.noun != ROWS,
-        one="all rows of one " + study.noun.singular if study.noun != ROWS else "one training row",
-        are="are" if study.noun != ROWS else "is",
-        contents=contents,
-        moves=moves,
+        curves=curves,
         changes=changes,
         chart=chart,
-        charts={"curves": moves.picture(), "changes": changes.picture(), **_pictures(study, colophon)},
-        proved=facts.sentences["proved of these bags"],
-        anew=facts.sentences.get("proved of bags drawn anew"),
+        pictures={"curves": curves.picture(), "changes": changes.picture(), **_pictures(study, colophon)},
         certificate_json=json.dumps(_certificates(study), indent=1),
         scripts=scripts,
-        number=number,
+        short=short,
         printable=printable,
         percent=percent,
         hashes=" ".join(map(_hash, scripts)),
@@ -758,36 +813,68 @@ def write(
     return path
 
 
+class _Words(NamedTuple):
+    """How the page names what is left out."""
+
+    one: str  # "row" or "group"
+    many: str
+    training: str  # "training rows" or "groups"
+    left_out: str  # "one training row is left out"
+    excluded: str  # what the bags of a leave-one-out prediction do not contain
+
+    @classmethod
+    def of(cls, noun: Noun) -> "_Words":
+        if noun == ROWS:
+            return cls(noun.singular, noun.plural, "training rows", "one training row is left out", "that row")
+        left_out = f"all rows of one {noun.singular} are left out"
+        return cls(noun.singular, noun.plural, noun.plural, left_out, f"any row of that {noun.singular}")
+
+
+def _guaranteed(facts: Facts, study: Study) -> str:
+    """The guarantee for the drawn bags in one sentence, with the measured change that it covers."""
+    fact = next((fact for fact in facts if fact.name == "guaranteed change"), None)
+    n_points = len(study.bagged.prediction)
+    at = "the test point" if n_points == 1 else f"each of the {n_points:,} test points"
+    most, them = percent(1 - study.delta), study.noun.plural
+    if fact is None or not fact.text("proved"):
+        return f"For {most} of the {them}, these bags guarantee nothing."
+    what, it = ("the prediction", "it") if study.task == "regression" else ("the class probabilities", "them")
+    average = "on average over draws of the bags, " if study.proved.scope.rerun is Rerun.ANEW else ""
+    return (
+        f"{_capital(f'{average}at {at}')}, at least {most} of the {them} are guaranteed to change {what} by at most "
+        f"{fact.text('proved')}. Measured: at least {most} of them change {it} by at most {fact.text('measured')}."
+    )
+
+
 def _part(name: str) -> str:
     return files("stablebag.showing.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _hash(script: str) -> str:
-    """What the page says of a script of its own, so that a browser runs no other."""
+    """The hash that allows a script of this page to run: browsers run no others."""
     digest = hashlib.sha256(script.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def _changes(study: Study, colophon: Colophon) -> Changes:
-    """How far both models change when they are refitted."""
+    """The changes of both models without the same rows."""
+    return Changes(study.compared, _change_of(study, colophon))
+
+
+def _curves(study: Study, colophon: Colophon) -> ChangeCurves:
+    """The changes by the drawn bags, with the guarantee about them."""
+    measured, guarantee = {"bagged model": study.bagged}, Guarantee.of(study.proved)
+    return ChangeCurves(measured, guarantee, _change_of(study, colophon), study.delta)
+
+
+def _change_of(study: Study, colophon: Colophon) -> str:
+    """What changes, for an axis."""
     if study.task != "regression":
-        return Changes(study.compared, "change of the class probabilities")
-    return Changes(study.compared, f"change of the prediction of {colophon.target_name}")
+        return "change of the class probabilities"
+    return CHANGE.replace("prediction", f"predicted {colophon.target_name}")
 
 
-def _moves(study: Study, colophon: Colophon) -> ChangeCurves:
-    """How far predictions move by the bags that were drawn, with what is proved about that."""
-    epsilon, share = study.proved.curve("mean")
-    known = np.isfinite(epsilon)
-    proved = (epsilon[known], share[known]) if known.any() else None
-    if study.task != "regression":
-        return ChangeCurves({"bagged": study.bagged}, proved, "how far the class probabilities move (at most 1.41)")
-    return ChangeCurves(
-        {"bagged": study.bagged}, proved, MOVES.replace("prediction", f"prediction of {colophon.target_name}")
-    )
-
-
-def _pictures(study: Study, colophon: Colophon) -> dict[str, Any]:
+def _pictures(study: Study, colophon: Colophon) -> dict[str, Picture | None]:
     if study.intervals is not None:
         targets = study.targets if study.task == "regression" else None
         return {"intervals": interval_picture(study.intervals, targets, colophon.target_name)}

@@ -1,0 +1,163 @@
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from stablebag import BaggedClassifier, BaggedRegressor, FixedRange, Subbagging, compare_errors, leave_one_out_error
+
+X, Y = load_diabetes(return_X_y=True)
+X, Y = X[:150], Y[:150]
+TREE = DecisionTreeRegressor(max_depth=3)
+
+
+def bagged(learner=TREE, **changed):
+    settings = {"n_bags": 120, "random_state": 0, "prediction_range": FixedRange(0, 400), "scheme": Subbagging(0.2)}
+    return BaggedRegressor(learner, **(settings | changed))
+
+
+@pytest.fixture(scope="module")
+def models():
+    learners = {"tree": TREE, "ridge": Ridge(0.01), "constant": DummyRegressor()}
+    return {name: bagged(learner).fit(X, Y) for name, learner in learners.items()}
+
+
+def test_the_difference_is_that_of_the_losses_at_the_same_rows(models):
+    found = compare_errors(models["tree"], models["constant"], "absolute", confidence_level=0.9)
+    losses = [leave_one_out_error(models[name], "absolute").losses for name in ("tree", "constant")]
+    each = losses[0] - losses[1]
+    assert found.difference == pytest.approx(each.mean())
+    variance = each.var(ddof=1) / 150
+    half = stats.t.isf(0.05, 149) * math.sqrt(variance * (1 + found.measured_rho))
+    assert tuple(found.interval) == pytest.approx((each.mean() - half, each.mean() + half))
+    assert found.errors[1].value == pytest.approx(losses[1].mean())
+    assert found.rho > found.measured_rho
+    assert found.same_bags
+    back = compare_errors(models["constant"], models["tree"], "absolute", confidence_level=0.9)
+    assert tuple(back.interval) == pytest.approx((-found.interval.high, -found.interval.low))
+    assert (found.better, back.better) == ("a", "b")
+    assert found.verdict.startswith("a is better: its expected loss at a new row is lower by ")
+    assert found.to_frame()["better"].tolist() == ["a"]
+
+
+def test_bounds_of_two_models_add_up(models):
+    a, b = models["tree"], models["ridge"]
+    found = compare_errors(a, b, "absolute", kind="proved")
+    one, two = (leave_one_out_error(model, "absolute")._evidence.proved[0] for model in (a, b))
+    half = (one + two).half_width(0.95, differs=True)
+    assert (one + two).remainder == pytest.approx(one.remainder + two.remainder)
+    assert (one + two).drift == pytest.approx(one.drift + two.drift)
+    assert found.interval.high == pytest.approx(min(400, found.difference + half))
+    assert found.interval.low == pytest.approx(max(-400, found.difference - half))
+    assert found.better is None
+    assert "the difference of the two fitted models' expected losses" in found.interval.guarantee
+    assert found.rho == pytest.approx(compare_errors(a, b, "absolute").rho)
+
+
+def test_it_says_how_many_rows_would_tell(models):
+    found = compare_errors(models["tree"], bagged(DecisionTreeRegressor(max_depth=2)).fit(X, Y))
+    assert found.better is None
+    assert found.n_enough == pytest.approx(150 * (found.interval.width / 2 / found.difference) ** 2, rel=0.3)
+    assert found.n_enough >= 150
+    assert found.verdict.startswith("These data cannot tell which model is better: about ")
+    assert " rows would, if the difference stays at " in found.verdict
+    same = compare_errors(models["tree"], models["tree"])
+    assert same.verdict == "These data cannot tell which model is better: both have the same loss at every row."
+    assert same.n_enough == math.inf
+    assert same.better is None
+    assert tuple(same.interval) == (0, 0)
+    assert 0 in compare_errors(models["tree"], models["tree"], kind="proved").interval
+
+
+def test_a_difference_that_few_rows_carry_is_not_called_one():
+    rows = np.arange(60)
+    y = np.where(rows < 4, 300.0, 0.0)
+    off = bagged(DummyRegressor(strategy="constant", constant=0.0)).fit(rows[:, None], y)
+    near = bagged(DummyRegressor(strategy="constant", constant=1.0)).fit(rows[:, None], y)
+    found = compare_errors(off, near, lambda f, target: np.where(target > 0, 5.0 + 100 * f, 1.0))
+    assert found.n_carrying < 12
+    assert found.better is None
+    wide = compare_errors(off, near, lambda f, target: np.where(target > 0, 300.0 + 3000 * f, f + target * 0))
+    assert wide.n_carrying < 12
+    assert "are needed" in wide.verdict or "would" in wide.verdict
+    assert wide.n_enough > 60
+
+
+def test_different_bags_are_noticed(models):
+    found = compare_errors(models["tree"], bagged(Ridge(0.01), random_state=1).fit(X, Y))
+    assert not found.same_bags
+    assert "have different bags, and their bagging noise does not cancel" in str(found)
+    assert "have the same bags, so most of their bagging noise cancels" in str(
+        compare_errors(models["tree"], models["ridge"])
+    )
+
+
+def test_models_that_none_beats_are_the_set_of_the_best(models):
+    found = compare_errors(models, loss="absolute")
+    assert set(found) == {"tree", "ridge"} == set(found.best)
+    assert "constant" not in found
+    assert len(found) == 2
+    assert found.beaten_by == {"constant": found.best[0]}
+    assert found.verdict.startswith("The best of 3 models is one of ")
+    frame = found.to_frame()
+    assert frame.loc["constant", "beaten_by"] == found.best[0]
+    assert frame["error"].tolist() == [error.value for error in found.errors]
+    pair = compare_errors(models["constant"], models[found.best[0]], "absolute", confidence_level=0.95)
+    assert pair.interval.low > 0  # one-sided at 2.5% for two others, as its lower end is
+    proved = compare_errors(models, loss="absolute", kind="proved")
+    assert set(proved) == set(models)
+    assert "cannot tell which of" in proved.verdict
+    assert "Proved for every learner" in str(proved)
+    two = compare_errors([models["ridge"], models["constant"]], loss="absolute")
+    assert two.best == ("model 0",)
+    assert two.verdict == "model 0 is the best of 2 models (95% confidence, asymptotic)."
+    assert "beaten by model 0" in repr(two)
+    assert "model 0" in two._repr_html_()
+
+
+def test_classifiers_are_compared_by_their_losses():
+    table, labels = load_breast_cancer(return_X_y=True)
+    table, labels = table[:200, :5], labels[:200]
+    settings = {"n_bags": 100, "random_state": 0, "scheme": Subbagging(0.3)}
+    stump = BaggedClassifier(DecisionTreeClassifier(max_depth=1), **settings).fit(table, labels)
+    regression = BaggedClassifier(LogisticRegression(max_iter=2000), **settings).fit(table[:, :1], labels)
+    for loss in ("brier", "probability", "ramp", "zero_one", "log"):
+        found = compare_errors(stump, regression, loss)
+        assert found.difference == pytest.approx(found.errors[0].value - found.errors[1].value)
+        assert (found.rho == math.inf) == (loss in ("zero_one", "log"))
+    with pytest.raises(ValueError, match="which jumps"):
+        compare_errors(stump, regression, "zero_one", kind="proved")
+
+
+def test_groups_are_compared_by_group():
+    groups = np.repeat(np.arange(30), 5)
+    tree, ridge = (bagged(learner).fit(X, Y, groups=groups) for learner in (TREE, Ridge(0.01)))
+    found = compare_errors(tree, ridge, "absolute")
+    assert found.interval.n == 30
+    assert "new group" in found.interval.guarantee
+
+
+@pytest.mark.parametrize(("other", "words"), [
+    (lambda: bagged().fit(X[:100], Y[:100]), "a and b were fitted to other targets"),
+    (lambda: bagged().fit(X, Y[::-1]), "in the same order"),
+    (lambda: bagged().fit(X, Y, groups=np.arange(150) // 3), "other groups or row IDs"),
+    (lambda: BaggedClassifier(random_state=0, n_bags=50).fit(X, Y > 100), "a regressor and a classifier"),
+])  # fmt: skip
+def test_models_of_other_rows_are_refused(models, other, words):
+    with pytest.raises(ValueError, match=words):
+        compare_errors(models["tree"], other())
+
+
+def test_what_is_no_pair_or_list_of_models_is_refused(models):
+    with pytest.raises(TypeError, match="'b' parameter"):
+        compare_errors(models["tree"])
+    with pytest.raises(ValueError, match="two models or more"):
+        compare_errors([models["tree"]])
+    with pytest.raises(TypeError, match="'model'"):
+        compare_errors(models["tree"], TREE)
+    with pytest.raises(ValueError, match="'confidence_level'"):
+        compare_errors(models["tree"], models["ridge"], confidence_level=1)
