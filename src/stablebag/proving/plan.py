@@ -168,8 +168,8 @@ def plan(
     >>> for option in found.options:
     ...     print(f"{option.n_bags:>6} bags of {option.bag_size} rows")
         10 bags of 40 rows
-        30 bags of 202 rows
-       100 bags of 778 rows
+        30 bags of 205 rows
+       100 bags of 782 rows
        120 bags of 876 rows
      10000 bags of 922 rows
     """
