@@ -813,7 +813,7 @@ class Certificate(CertificateMixin):
         >>> certificate = Certificate(Subbagging(0.5), n_samples=500, n_bags=250, coupling="matched")
         >>> price, enough = certificate.price(delta=0.1)
         >>> round(price, 4), enough
-        (0.0227, 710)
+        (0.0229, 710)
         """
         delta = check_delta(delta, "Certificate.price")
         ideal = replace_bags(self, math.inf).epsilon(delta)
@@ -1278,11 +1278,11 @@ class Certificate(CertificateMixin):
                 return False
         return self.best(rows / n).value <= epsilon
 
-    def holds_for(self) -> str:
+    def holds_for(self, what: str = "This holds") -> str:
         """Say for which learners, data and fits the certificate holds, as a sentence."""
         data = f"every data set of {self.noun.count(self.n_samples)}{self.condition}"
         fits = "" if self._derandomized else f", {self.coupling.describe(self.noun)}"
-        return f"This holds for every learner and {data}{fits}."
+        return f"{what} for every learner and {data}{fits}."
 
     def _guarantee(self, delta: float, epsilon: float) -> str:
         noun, n = self.noun, self.n_samples
@@ -1313,7 +1313,8 @@ class Certificate(CertificateMixin):
         if not ways and self.delta_range > 0:
             ways.append(f"a range that fewer {self.noun.plural} can change, such as a FixedRange")
         use = f" Use {' or '.join(ways)}." if ways else ""
-        return f"Nothing is guaranteed for delta = {as_given(delta)}.{why}{use}"
+        others = self.holds_for("The other bounds hold")
+        return f"Nothing is guaranteed for delta = {as_given(delta)}.{why}{use} {others}"
 
     def describe_setting(self) -> str:
         """Say for which bags and outputs a bound holds."""

@@ -115,7 +115,7 @@ def leave_out(law: ResolvedScheme, k: int) -> LeaveOut:
         raise refuse_value("law", owner, "one that treats all rows alike", str(law), reason)
     avoids = _log_avoidance(law, k) if k < law.n_samples else -math.inf
     if avoids == -math.inf:
-        reason = f"no bag of {law} avoids {k:,} given rows. Use fewer rows or smaller bags."
+        reason = f"no bag of {law}, avoids {k:,} given rows. Use fewer rows or smaller bags."
         raise refuse_value("k", owner, "small enough that a bag can avoid these rows", k, reason)
     worst = -math.expm1(avoids)
     parts = law.matched_components() if k == 1 else law.components_without(k, worst)

@@ -212,13 +212,15 @@ def plan(
         """The largest bags that are proved with so many bags, or nearly so."""
         if meets(most, n_bags):
             return most
-        low = first_step(1, most, lambda m: m == most or certificate(m + 1, n_bags).quick_epsilon(delta) > epsilon)
+        quick = first_step(1, most, lambda m: m == most or certificate(m + 1, n_bags).quick_epsilon(delta) > epsilon)
         if is_slow or delta * n_samples > _FEW_ROWS:
-            return low
-        high = most
+            return quick
+        low, high = quick, most
         while high - low > max(1, _TOLERANCE * low):
             middle = (low + high) // 2
             low, high = (middle, high) if meets(middle, n_bags) else (low, middle)
+        while low > quick and certificate(low, n_bags).epsilon(delta) > epsilon:  # see `Certificate.proves`
+            low = max(quick, math.floor(0.98 * low))
         return low
 
     most = largest_size(max_bags, largest)

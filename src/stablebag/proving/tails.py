@@ -158,13 +158,17 @@ def _bound(tail: Tail, epsilon: float) -> float:
 
     parts, unit = tail.parts, 1 / epsilon**2
     free, markov = parts.bias / parts.top, 1 / max(1, tail.n_bags - 1)
-    # Up to the ratio `free` the noise costs nothing; that of Markov's inequality is the last. Then look around the best.
-    ratios = {free, free / 2.5, min(2 * markov, free), markov}
-    most = {ratio: max(1.1, 1.5 * markov / ratio) for ratio in ratios}
-    first = [each for ratio in sorted(ratios) for each in tail.priced([ratio], unit * np.geomspace(0.02, most[ratio], 18))]
+    # Up to the ratio `free` the noise costs nothing; that of Markov's inequality is the last. Prices are of use as long
+    # as bias or noise alone would pay for a change by epsilon. Then look around the best.
+    of_bias, of_noise = np.geomspace(0.02, 1.1, 12), np.geomspace(0.2, 1.5, 10)
+    first = [
+        each
+        for ratio in sorted({free, free / 2.5, min(2 * markov, free), markov})
+        for each in tail.priced([ratio], unit * np.concatenate([of_bias, of_noise * markov / ratio]))
+    ]
     values = total(first)
     price, ratio, _ = first[int(values.argmin())]
-    second = tail.priced([0.93 * ratio, ratio, 1.07 * ratio], price * np.geomspace(0.75, 1.34, 10))
+    second = tail.priced([0.93 * ratio, ratio, 1.07 * ratio], price * np.geomspace(0.7, 1.43, 12))
     return float(min(1.0, values.min(), total(second).min())) * (1 + 1e-9)
 
 
