@@ -1,7 +1,8 @@
-"""Compiles the C files of the package into one library: by the system's compiler, else by `ziglang`, else not at all.
+"""Compile the package's C files into one library: with the system's compiler, else with `ziglang`, else not at all.
 
-STABLEBAG_BUILD decides otherwise: "pure" compiles nothing, and the name of a target (see TARGETS) is compiled for with
-`ziglang`. `python hatch_build.py dist` makes the wheels of all targets, the pure one and the source distribution.
+The variable STABLEBAG_BUILD changes this: "pure" compiles nothing, and the name of a target (see TARGETS) compiles for
+that target with `ziglang`. `python hatch_build.py dist` makes the wheels of all targets, the pure wheel and the source
+distribution.
 """
 
 import importlib.util
@@ -31,7 +32,7 @@ __attribute__((visibility("default"))) int stablebag_abi(void) { return log(labs
 
 
 class Target(NamedTuple):
-    """What a library is compiled for: zig's name of it, the platform in a wheel's name, and how the library ends."""
+    """A target of compilation: its name for zig, the platform in the name of its wheel, and the library's suffix."""
 
     zig: str
     platform: str
@@ -51,20 +52,20 @@ TARGETS = {
 
 
 class BuildError(Exception):
-    """Why a compiler has not made a library."""
+    """A compiler has not made a library."""
 
 
 class CustomBuildHook(BuildHookInterface):
-    """Adds the library to a wheel, and names the wheel after the platform that it is for."""
+    """Adds the library to a wheel, and names the wheel after its platform."""
 
     def dependencies(self) -> list[str]:
-        """Ask for a compiler from the package index where the system has none and the index has one."""
+        """Require a compiler from the package index if the system has none and the index has one."""
         if wish() in TARGETS:
             return [ZIGLANG]
         return [ZIGLANG] if wish() == "auto" and not system_compiler() and here().zig and can_be_had(ZIGLANG) else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile for a wheel into a folder of its own; for an editable install, beside the sources."""
+        """Compile into a temporary folder for a wheel, or next to the sources for an editable install."""
         target = TARGETS.get(wish(), here())
         sources, name = Path(self.root) / SOURCES, f"_native{target.suffix}"
         self.folder = tempfile.TemporaryDirectory()
@@ -78,11 +79,11 @@ class CustomBuildHook(BuildHookInterface):
             build_data["tag"] = f"py3-none-{target.platform}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Leave no folder behind."""
+        """Remove the temporary folder."""
         self.folder.cleanup()
 
     def compile(self, sources: Path, target: Target, made: Path) -> bool:
-        """Return whether one of the compilers made the library; for a target that was asked for, one has to."""
+        """Return whether a compiler made the library; raise BuildError if that fails for a requested target."""
         asked = wish() in TARGETS
         commands = [] if asked else [system_compiler()]
         for command in filter(None, [*commands, zig(target)]):
@@ -94,23 +95,23 @@ class CustomBuildHook(BuildHookInterface):
                 self.app.display_info(f"stablebag: compiled by {shlex.join(command)}")
                 return True
         if asked:
-            raise BuildError(f"The library for {wish()} needs {ZIGLANG}, which was not there or has failed.")
+            raise BuildError(f"Cannot compile for {wish()}: {ZIGLANG} is not installed, or has failed.")
         self.app.display_warning(
-            "stablebag: no C compiler works here: nothing is compiled, and learners have scikit-learn's speed."
+            "stablebag: found no working C compiler, so trees will be fitted by scikit-learn. Results are the same."
         )
         return False
 
 
 def wish() -> str:
-    """Return what is to be built: "auto", "pure" or the name of a target."""
+    """Return what to build: "auto", "pure" or the name of a target."""
     value = os.environ.get("STABLEBAG_BUILD", "auto")
     if value not in ("auto", "pure", *TARGETS):
-        raise BuildError(f"STABLEBAG_BUILD is auto, pure or one of {', '.join(TARGETS)}, not {value!r}.")
+        raise BuildError(f"STABLEBAG_BUILD must be auto, pure or one of {', '.join(TARGETS)}. Got {value!r}.")
     return value
 
 
 def here() -> Target:
-    """Return the target of this machine, with the plain name that is for wheels which stay on it."""
+    """Return the target of this machine, with the platform name for wheels that stay on it."""
     system = {"win32": "windows", "darwin": "macos"}.get(sys.platform, sys.platform)
     if system == "linux" and platform.libc_ver()[0] != "glibc":
         system = "musl"
@@ -123,9 +124,9 @@ def here() -> Target:
 
 @cache
 def system_compiler() -> list[str]:
-    """Return the command of a C compiler that works, with what it needs to be told; empty if there is none."""
+    """Return the command and options of a C compiler that works; empty if there is none."""
     if sys.platform == "darwin" and subprocess.run(["xcode-select", "-p"], capture_output=True).returncode:
-        return []  # where cc would only offer to install one
+        return []  # cc would only offer to install a compiler
     named = os.environ.get("CC")
     for command in [shlex.split(named)] if named else [["cc"], ["gcc"], ["clang"]]:
         if sys.platform == "darwin":
@@ -143,14 +144,14 @@ def system_compiler() -> list[str]:
 
 
 def zig(target: Target) -> list[str]:
-    """Return the command of zig's C compiler for a target, on the plainest processor of its kind; empty without one."""
+    """Return the command of zig's C compiler for a target and its baseline processor; empty if there is none."""
     if not target.zig or importlib.util.find_spec("ziglang") is None:
         return []
     return [sys.executable, "-m", "ziglang", "cc", "-target", target.zig, "-fno-sanitize=undefined", "-s"]
 
 
 def compile_library(command: list[str], sources: list[Path], made: Path, try_it: bool) -> None:
-    """Compile sources into one library, and load it where it is for this machine."""
+    """Compile sources into one library, and load it if it is for this machine."""
     position = [] if made.suffix == ".dll" else ["-fPIC"]
     caches = {name: str(made.parent / "zig") for name in ("ZIG_LOCAL_CACHE_DIR", "ZIG_GLOBAL_CACHE_DIR")}
     call = [*command, *FLAGS, *position, *map(str, sources), "-o", str(made), "-lm"]
@@ -160,20 +161,20 @@ def compile_library(command: list[str], sources: list[Path], made: Path, try_it:
 
 
 def run(command: list[str], environment: dict[str, str], patience: float = 1800) -> None:
-    """Run a command; raise what it says if it does not succeed."""
+    """Run a command; raise BuildError with its output if it fails."""
     try:
         subprocess.run(command, env=environment, check=True, capture_output=True, timeout=patience)
     except (OSError, subprocess.SubprocessError) as error:
-        said = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
-        raise BuildError(f"{shlex.join(command)} has failed: {said or error}") from error
+        output = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
+        raise BuildError(f"{shlex.join(command)} failed: {output or error}") from error
 
 
 def can_be_had(requirement: str) -> bool:
-    """Return whether the package index has a package for this machine, with the settings that the environment has."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # of a build's own folder
+    """Return whether the package index, with the settings of the environment, has a package for this machine."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # it is the build's own
     wanted = ["install", "--dry-run", "--no-deps", requirement]
     binary = ["--ignore-installed", "--only-binary", ":all:", "--retries", "1", "--timeout", "15"]
-    base = getattr(sys, "_base_executable", sys.executable)  # the environment of a build may come without pip
+    base = getattr(sys, "_base_executable", sys.executable)  # the build environment may have no pip
     commands = [[python, "-m", "pip", *wanted, *binary] for python in dict.fromkeys((sys.executable, base))]
     if "UV" in os.environ:
         commands.insert(0, [os.environ["UV"], "pip", *wanted, "--python", sys.executable])
@@ -187,7 +188,7 @@ def can_be_had(requirement: str) -> bool:
 
 
 def place(made: Path | None, beside: Path) -> None:
-    """Put the library beside the sources in one step, because others may be using the old one; or take that away."""
+    """Replace the library next to the sources in one step, because others may be using it; or remove it."""
     if made is None:
         beside.unlink(missing_ok=True)
         return
@@ -198,7 +199,7 @@ def place(made: Path | None, beside: Path) -> None:
 
 def build_all(folder: str) -> None:
     """Build the wheels of all targets, the pure one and the source distribution."""
-    kept = str(Path("build/zig").absolute())  # zig compiles some of a system's own library first: once
+    kept = str(Path("build/zig").absolute())  # a cache, because zig first compiles parts of each system's C library
     for kind in (*TARGETS, "pure"):
         call = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
         settings = {"ZIG_LOCAL_CACHE_DIR": kept, "ZIG_GLOBAL_CACHE_DIR": kept, "STABLEBAG_BUILD": kind}

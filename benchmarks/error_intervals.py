@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag import BaggedClassifier, BaggedRegressor, FixedRange, Subbagging, leave_one_out_error
+from stablebag import BaggedClassifier, BaggedRegressor, FixedRange, Subbagging, compare_errors, leave_one_out_error
 from stablebag.paper import Memorizer, ThresholdCount
 
 LEVEL, N_BAGS, N_FRESH = 0.95, 200, 10**6
@@ -63,11 +64,12 @@ class Design:
     targets: Callable[[np.random.Generator, np.ndarray], np.ndarray]
     loss: str
     interval: tuple[float, float] = (-10, 10)
+    bag_size: float = 0.5
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> Any:
+    def fit(self, X: np.ndarray, y: np.ndarray, random_state: int = 0) -> Any:
         """Fit the bagged model."""
         learner = self.learner(len(y))
-        settings: dict[str, Any] = {"scheme": Subbagging(0.5), "n_bags": N_BAGS, "random_state": 0}
+        settings: dict[str, Any] = {"scheme": Subbagging(self.bag_size), "n_bags": N_BAGS, "random_state": random_state}
         if self.targets is imbalanced:
             return BaggedClassifier(learner, **settings).fit(X, y)
         return BaggedRegressor(learner, prediction_range=FixedRange(*self.interval), **settings).fit(X, y)
@@ -78,8 +80,9 @@ class Design:
             all_columns = np.zeros((len(X), 2))
             all_columns[:, model.classes_.astype(int)] = model.predict_proba(X)
             chance = all_columns if places is None else all_columns[places]
-            wrong = (chance[:, 1] > 0.5) != (y == 1)
-            return np.asarray(2 * (chance[:, 1] - y) ** 2 if self.loss == "brier" else wrong.astype(float))
+            off = np.abs(chance[:, 1] - y)
+            of_losses = {"brier": 2 * off**2, "probability": off, "zero_one": (off > 0.5).astype(float)}
+            return np.asarray(of_losses[self.loss])
         predicted = model.predict(X) if places is None else model.predict(X)[places]
         return np.asarray(np.abs(predicted - y) ** (2 if self.loss == "squared" else 1))
 
@@ -98,6 +101,9 @@ DESIGNS = {
     "3-NN, heavy": Design(lambda n: KNeighborsRegressor(3), heavy, "absolute"),
     "trees, imbalanced": Design(lambda n: DecisionTreeClassifier(max_depth=4), imbalanced, "brier"),
     "trees, imbalanced, zero-one": Design(lambda n: DecisionTreeClassifier(max_depth=4), imbalanced, "zero_one"),
+    "trees, imbalanced, bags of 2%": Design(
+        lambda n: DecisionTreeClassifier(max_depth=4), imbalanced, "probability", bag_size=0.02
+    ),
     "Memorizer": Design(lambda n: Memorizer(), coin, "absolute", (0, 1)),
     "ThresholdCount": Design(lambda n: ThresholdCount(n, n // 2), coin, "absolute", (0, 1)),
 }
@@ -111,6 +117,8 @@ def _of_mean(losses: np.ndarray) -> tuple[float, float]:
 def _splits(design: Design, X: np.ndarray, y: np.ndarray, splits: Any) -> np.ndarray:
     means = []
     for train, test in splits.split(X):
+        if design.targets is imbalanced and len(np.unique(y[train])) < 2:
+            continue
         means.append(design.losses(design.fit(X[train], y[train]), X[test], y[test]).mean())
     return np.array(means)
 
@@ -151,18 +159,118 @@ def simulate(name: str, n: int, repetitions: int, seed: int = 0) -> dict[str, tu
         found = intervals(design, model, X, y)
         risk = float(design.losses(model, points, targets, places).mean())
         risks = dict.fromkeys(found, risk)
-        kept = design.fit(X[n // 5 :], y[n // 5 :])
-        found["held out"] = _of_mean(design.losses(kept, X[: n // 5], y[: n // 5]))
-        risks["held out"] = float(design.losses(kept, points, targets, places).mean())
+        if design.targets is not imbalanced or len(np.unique(y[n // 5 :])) == 2:
+            kept = design.fit(X[n // 5 :], y[n // 5 :])
+            found["held out"] = _of_mean(design.losses(kept, X[: n // 5], y[: n // 5]))
+            risks["held out"] = float(design.losses(kept, points, targets, places).mean())
         for method, (low, high) in found.items():
             covered.setdefault(method, []).append(low <= risks[method] <= high)
             widths.setdefault(method, []).append(high - low)
     return {method: (float(np.mean(covered[method])), float(np.mean(widths[method]))) for method in covered}
 
 
+# ---------------------------------------------------------------------------------------------------------- comparisons
+
+
+class SoftThreshold(RegressorMixin, BaseEstimator):
+    """Covariances with the target, moved towards zero by `threshold`: the learner of arXiv 2508.04409."""
+
+    def __init__(self, threshold: float = 0.0) -> None:
+        self.threshold = threshold
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "SoftThreshold":
+        """Fit."""
+        covariance = X.T @ y / len(y)
+        self.coef_ = np.sign(covariance) * np.maximum(np.abs(covariance) - self.threshold, 0)
+        return self
+
+    def predict(self, X: np.ndarray) -> Any:
+        """Predict."""
+        return X @ self.coef_
+
+
+def lognormal(rng: np.random.Generator, places: np.ndarray) -> np.ndarray:
+    """Skewed noise, cut off at the end of the range."""
+    return np.clip(SIGNAL[places] + np.exp(1.5 * rng.normal(size=len(places))), -10, 10)
+
+
+EQUAL = {
+    "trees, clean": Design(lambda n: DecisionTreeRegressor(max_depth=5), clean, "squared"),
+    "trees, heavy": Design(lambda n: DecisionTreeRegressor(max_depth=5), heavy, "squared"),
+    "trees, lognormal": Design(lambda n: DecisionTreeRegressor(max_depth=5), lognormal, "squared"),
+    "trees, imbalanced": Design(lambda n: DecisionTreeClassifier(max_depth=4), imbalanced, "brier"),
+}
+
+
+def _naive(a: Any, b: Any, loss: Callable[..., np.ndarray], X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Ten-fold cross-validation of the difference, with 1.96 standard errors of the rows."""
+    losses = np.empty(len(y))
+    for train, test in KFold(10, shuffle=True, random_state=0).split(X):
+        losses[test] = np.subtract(*(loss(clone(each).fit(X[train], y[train]), X[test], y[test]) for each in (a, b)))
+    half = 1.96 * losses.std(ddof=1) / np.sqrt(len(y))
+    return losses.mean() - half, losses.mean() + half
+
+
+def compare_equal(name: str, n: int, repetitions: int, seed: int = 0) -> dict[str, float]:
+    """Two models of one learner, with different bags: shares that are covered, called better, and called so wrongly."""
+    design, counts, n_trials = EQUAL[name], np.zeros(3), 0
+    fresh = np.random.default_rng([seed, 1])
+    places = fresh.integers(0, len(GRID), N_FRESH)
+    targets = design.targets(fresh, places)
+    for repetition in range(repetitions):
+        rng = np.random.default_rng([seed, n, repetition])
+        drawn = rng.integers(0, len(GRID), n)
+        X, y = GRID[drawn], design.targets(rng, drawn)
+        if design.targets is imbalanced and y.sum() < 2:
+            continue
+        n_trials += 1
+        models = [design.fit(X, y, random_state=2 * repetition + k) for k in range(2)]
+        true = float(np.subtract(*(design.losses(model, GRID, targets, places).mean() for model in models)))
+        found = compare_errors(*models, design.loss)
+        called = found.better is not None
+        counts += [true in found.interval, called, called and (found.better == "a") == (true > 0)]
+    return dict(zip(("covered", "called better", "wrongly"), counts / n_trials, strict=True))
+
+
+def compare_soft(thresholds: tuple[float, float], n: int, repetitions: int, seed: int = 0) -> dict[str, float]:
+    """Two soft-thresholded least squares: shares that ours and the naive interval cover, and wrong verdicts of both."""
+    truth, counts = np.array([1.0, 0.5, 0.25] + 7 * [0.0]), np.zeros(5)
+    learners = [SoftThreshold(each / np.sqrt(n)) for each in thresholds]
+    for repetition in range(repetitions):
+        rng = np.random.default_rng([seed, n, repetition])
+        X = rng.normal(size=(n, 10))
+        y = X @ truth + rng.normal(size=n)
+        settings: dict[str, Any] = {"n_bags": N_BAGS, "prediction_range": None, "random_state": repetition}
+        models = [BaggedRegressor(each, scheme=Subbagging(0.5), **settings).fit(X, y) for each in learners]
+        means = [np.mean([part.coef_ for part in model.estimators_], axis=0) for model in models]
+        true = float(np.subtract(*(((mean - truth) ** 2).sum() for mean in means)))
+        found = compare_errors(*models, "squared")
+        whole = float(np.subtract(*(((clone(each).fit(X, y).coef_ - truth) ** 2).sum() for each in learners)))
+        low, high = _naive(*learners, lambda model, X, y: (model.predict(X) - y) ** 2, X, y)
+        called = found.better is not None
+        naive_is_wrong = (low > 0 and whole < 0) or (high < 0 and whole > 0)
+        wrong = called and (found.better == "a") == (true > 0)
+        counts += [true in found.interval, called, wrong, low <= whole <= high, naive_is_wrong]
+    names = ("covered", "called better", "wrongly", "covered by the naive interval", "naively wrong")
+    return dict(zip(names, counts / repetitions, strict=True))
+
+
+def main_of_comparisons(factor: float) -> None:
+    """Print how often `compare_errors` covers the difference, calls a model better, and is wrong."""
+    for n in (50, 200):
+        for name in EQUAL:
+            print(f"equal {name}, {n} rows:", compare_equal(name, n, round(400 * factor)), flush=True)
+    for n in (100, 400):
+        for thresholds in ((1.0, 1.05), (1.0, 2.0), (0.0, 1.0)):
+            print(f"thresholds {thresholds}, {n} rows:", compare_soft(thresholds, n, round(400 * factor)), flush=True)
+
+
 def main(factor: float = 1.0, *names: str) -> None:
     """Print the coverage and width of each method for every design and number of rows."""
     warnings.simplefilter("ignore")
+    if names == ("compare",):
+        main_of_comparisons(factor)
+        return
     for n, repetitions in REPETITIONS.items():
         for name in names or DESIGNS:
             found = simulate(name, n, max(2, round(factor * repetitions)))

@@ -49,7 +49,7 @@ class Times:
         self.rounds = rounds
 
     def ratio(self, one, other):
-        """The median over rounds of how many times as long one task takes as another."""
+        """The median ratio, over rounds, of the times of two tasks."""
         return median(times[one] / times[other] for times in self.rounds)
 
     def median(self, task):
@@ -57,10 +57,10 @@ class Times:
 
 
 def rounds_of(*tasks, n_rounds=_ROUNDS):
-    """Run the tasks in turn, several times, on one thread: a noisy neighbour then disturbs all of them alike."""
+    """Run the tasks in turns, several times, on one thread, so that other work on the machine affects all alike."""
     with threadpool_limits(1):
         for task in tasks:
-            task()  # imports, caches
+            task()  # fills caches and imports modules
         return Times([{task: cpu_seconds(task) for task in tasks} for _ in range(n_rounds)])
 
 
@@ -71,6 +71,6 @@ def cpu_seconds(task):
 
 
 def constant(X, y, seed):
-    """A learner that costs nothing, so that what is around it is measured."""
+    """A learner that costs nothing, to measure everything else."""
     level = float(seed % 1000)
     return lambda points: np.full(len(points), level)

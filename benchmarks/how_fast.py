@@ -18,7 +18,7 @@ KINDS = {"trees": ["tree"], "linear models": ["logistic", "ridge"], "nearest nei
 
 
 def table(measured):
-    """Return what was measured: how much faster in a sentence, then tables of cases by peers, of others, of memory."""
+    """Return the measurements: a sentence on how much faster, then tables by peer, of other cases, and of memory."""
     lines = _lines(measured["ratios"])
     body = [
         f"| {title}: {case} | " + " | ".join(_times(found.get(peer)) for peer in PEERS) + " |"
@@ -38,7 +38,7 @@ def table(measured):
 
 
 def _sentence(lines):
-    """The least and the most for the kinds of learners, beside scikit-learn's Bagging."""
+    """The smallest and the largest ratio for each kind of learner, compared with scikit-learn's Bagging."""
     found = {kind: [] for kind in KINDS}
     for (title, case), by_peer in lines.items():
         for kind, words in KINDS.items():
@@ -49,7 +49,7 @@ def _sentence(lines):
 
 
 def _lines(rows):
-    """The ratios by title and case, and then by peer."""
+    """The ratios by title and case, then by peer."""
     lines = {}
     for row in rows:
         if row["title"] in TITLES and " / ours" in row["what"]:
@@ -59,7 +59,7 @@ def _lines(rows):
 
 
 def _others(lines, head):
-    """What is not in the first table, as a table under this head: about memory, or about time."""
+    """The cases that are not in the first table, as a table under this head: about memory or about time."""
     memory = "memory" in head
     found = [
         f"| {case} | {_times(ratio)} |" if memory else f"| {title}: {case} | {_times(ratio)} | {_short(peer)} |"
@@ -71,7 +71,7 @@ def _others(lines, head):
 
 
 def _short(peer):
-    """The name of a peer, without what is said of it, and as code where it is some."""
+    """The name of a peer without comments, formatted as code if it is code."""
     name = peer.split(", which")[0]
     return f"`{name}`" if "=" in name else name
 

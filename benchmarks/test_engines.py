@@ -17,7 +17,7 @@ TITLE = f"dask, 2 workers: {N_BAGS} bags of {BAG_SIZE:,} of {N:,} rows in Parque
 
 
 class Clock:
-    """CPU seconds of the caller, CPU seconds of the workers, and seconds on the wall, of some tasks."""
+    """CPU seconds of the caller and of the workers, and wall-clock seconds, for some tasks."""
 
     def __init__(self, client):
         self.client = client
@@ -56,7 +56,7 @@ def test_dask(tmp_path, ratios):
         for _ in range(ROUNDS):
             alone, idle, seconds = clock(here)
             caller, workers, taken = clock(there)
-            # Workers that wait take some time, too, which on a busy machine adds up.
+            # Idle workers also take some CPU time, which adds up on a busy machine.
             rounds.append((alone, caller + workers - taken * idle / seconds))
         grown = resident("VmRSS") - before
     found = min(there for _, there in rounds) / min(here for here, _ in rounds)

@@ -59,7 +59,7 @@ def test_ratios(setting, ratios):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         ours(2, predict=False)()  # starts the workers, which all later fits share
-        # Interleaved, so that a noisy neighbour disturbs all of them alike; the median ratio is reported.
+        # Take turns, so that other work on the machine affects all alike; report the median ratio.
         rounds = [{name: seconds(task) for name, task in tasks.items()} for _ in range(n_rounds)]
 
     def ratio(one, other):

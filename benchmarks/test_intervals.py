@@ -25,7 +25,7 @@ def test_against_mapie(ratios):
 
     def our_fit():
         model.fit(X[:n], y[:n])
-        predict_interval(model, X[:1])  # with the residuals, which MAPIE makes when it fits
+        predict_interval(model, X[:1])  # computes the residuals, as MAPIE does in its fit
 
     def their_fit():
         peer.fit_conformalize(X[:n], y[:n])

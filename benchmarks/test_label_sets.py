@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from stablebag import BaggedClassifier, inflated_argmax, predict_set
 
-# With probabilities between zero and one: for those of full trees, MAPIE's sets have all labels.
+# With probabilities between zero and one: with full trees, MAPIE's sets contain all labels.
 LEAVES, NEIGHBOURS = DecisionTreeClassifier(min_samples_leaf=10, random_state=0), KNeighborsClassifier(15)
 
 
@@ -43,7 +43,7 @@ def test_many_points_of_many_labels(ratios):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("learner", "target"),
-    # MAPIE asks each model at a fiftieth of the rows, and we at all of them: for neighbours, asking is all the work.
+    # MAPIE predicts with each model at 2% of the rows, we at all rows. For neighbours, predicting is all the work.
     [pytest.param(LEAVES, 2.5, id="leaves of ten rows"), pytest.param(NEIGHBOURS, 0.4, id="fifteen neighbours")],
 )
 def test_against_mapie(ratios, learner, target, request):

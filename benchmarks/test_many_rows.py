@@ -1,4 +1,4 @@
-"""Very many rows: rows in no bag take neither time nor memory, and large bags need little more than themselves."""
+"""Very many rows: rows in no bag need neither time nor memory, and large bags need little more than their own size."""
 
 import math
 import tracemalloc
@@ -16,7 +16,7 @@ from stablebag.showing import PhaseDiagramDisplay
 
 
 def peak_of(task):
-    """The CPU seconds of a task, and the bytes that it takes at most, beside what was there."""
+    """The CPU seconds of a task, and the largest number of additional bytes that it needs."""
     taken = cpu_seconds(task)
     tracemalloc.start()
     task()
@@ -55,7 +55,7 @@ def test_the_eigenvalue_of_small_bags_of_very_many_rows(ratios):
 def test_the_eigenvalue_of_large_bags(ratios):
     rng, n, n_bags = np.random.default_rng(0), 10**6, 200
     bags = Bags((rng.permutation(n)[: n // 2] for _ in range(n_bags)), n)
-    taken, peak = peak_of(lambda: largest_eigenvalue(bags[:]))  # without what was worked out before
+    taken, peak = peak_of(lambda: largest_eigenvalue(bags[:]))  # a copy without cached results
     title = f"10^6 rows, {n_bags} bags of half of them: certify(reused=True), in {taken:.0f} s"
     ratios(title, "memory of the bags / memory beside them", 4 * int(bags.sizes.sum()) / peak, 1.0)
 

@@ -1,4 +1,4 @@
-"""Rows of Parquet files: filling bags against a bare scan by pyarrow, portions, memory, and a fit against loading."""
+"""Rows in Parquet files: filling bags against a bare scan with pyarrow, portions, memory, and a fit against loading."""
 
 import json
 import subprocess
@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
 
 
 def ratio(one, other, n_rounds=7):
-    """How many times as long one task takes as another, in turn; of each the least, which neighbours disturb least."""
+    """The ratio of the times of two tasks in turns; the minimum of each is affected least by other work."""
     one(), other()
     rounds = [(cpu_seconds(one), cpu_seconds(other)) for _ in range(n_rounds)]
     return min(taken for taken, _ in rounds) / min(taken for _, taken in rounds)
@@ -62,7 +62,7 @@ def fitted(table, bag_size, n_bags):
 
 
 def test_portions(folder, ratios):
-    """B m = n, and a learner that costs nothing: every pass more is one more scan of the files."""
+    """B m = n, and a learner that costs nothing: every additional pass is one more scan of the files."""
     whole, parts = (ParquetTable(folder, target="y", as_frame=False, max_memory=memory) for memory in _MEMORIES)
     n_passes = len(list(cuts(Subbagging(10_000).resolve(N).draw(500, random_state=0), parts)))
     found = ratio(lambda: fitted(parts, 10_000, 500), lambda: fitted(whole, 10_000, 500), n_rounds=4)

@@ -33,7 +33,7 @@ def one_by_one(setting, n_bags):
 @pytest.mark.filterwarnings("ignore")
 def test_end_to_end(ratios):
     n_bags, theirs, ours = 500, 0.0, 0.0
-    run(4, n_bags=10, n_jobs=2)  # workers are started
+    run(4, n_bags=10, n_jobs=2)  # starts the workers
     for number, setting in SETTINGS.items():
         plain = seconds(lambda setting=setting: one_by_one(setting, n_bags))
         mine = seconds(lambda number=number: run(number, n_bags=n_bags, n_jobs=2))

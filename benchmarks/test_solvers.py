@@ -1,4 +1,4 @@
-"""Solvers: the bags of a learner whose structure is known, against a bare loop and scikit-learn's Bagging.
+"""Solvers: fitting bags against a bare loop and scikit-learn's Bagging.
 
 CPU time of one thread; the tasks of a case take turns, and the median of the ratios is reported: above 1 is good.
 Ours fits all bags of a case. The loop and Bagging fit a tenth of them, and their times count ten times: they are in
@@ -42,10 +42,10 @@ class Case:
     n: int
     d: int
     n_bags: int
-    loop: float  # how many times faster than a bare loop we want to be
-    bagging: float  # and than scikit-learn's Bagging
-    setting: int | None = None  # of the paper, whose data are used
-    predicts: bool = False  # whether predicting counts, too
+    loop: float  # the target: how many times faster than a bare loop
+    bagging: float  # the same for scikit-learn's Bagging
+    setting: int | None = None  # the paper's setting whose data are used
+    predicts: bool = False  # whether to measure predicting too
 
     @property
     def classifies(self):
@@ -130,7 +130,7 @@ def test_prediction(n_trees, n_points, target, ratios):
 
 
 def test_the_paper(ratios):
-    """The four settings by 200 bags alone, which is where 10,000 spend their time."""
+    """The four settings with only 200 bags, where most of the time of 10,000 bags is spent."""
     n_bags, total = 200, {"auto": 0.0, "scikit-learn": 0.0}
     peer = 'solver="scikit-learn", which is what ran before there were solvers'
     for number, setting in SETTINGS.items():
@@ -166,7 +166,7 @@ def test_two_jobs(ratios):
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says how much memory is used")
 def test_memory(ratios):
-    """Trees as scikit-learn keeps them against ours, each in a process of its own: see memory.py."""
+    """Trees as scikit-learn stores them against ours, each in a separate process: see memory.py."""
     theirs, ours = (
         json.loads(subprocess.run([sys.executable, memory.__file__, solver], capture_output=True, check=True).stdout)
         for solver in ("scikit-learn", "auto")

@@ -95,7 +95,7 @@ def test_a_package_that_no_index_has_cannot_be_had(hook, monkeypatch, tmp_path):
 
 def test_a_wish_that_is_none_is_refused(hook, monkeypatch):
     monkeypatch.setenv("STABLEBAG_BUILD", "fast")
-    with pytest.raises(hook.BuildError, match="STABLEBAG_BUILD is auto, pure or one of linux-x86_64, "):
+    with pytest.raises(hook.BuildError, match="STABLEBAG_BUILD must be auto, pure or one of linux-x86_64, "):
         hook.wish()
 
 

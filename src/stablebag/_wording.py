@@ -198,21 +198,21 @@ def visible(text: str) -> str:
     return "".join(letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text)
 
 
-def rounded_up(value: float, scale: float = 0.0) -> str:
-    """Return four digits, or a whole number, rounded so that what is printed is proved.
+def rounded_up(value: float, scale: float = 0.0, digits: int = 4) -> str:
+    """Return some digits, or a whole number, rounded so that what is printed is proved.
 
     What is a rounding error on the scale becomes a thousandth of it.
 
     >>> rounded_up(0.123411), rounded_up(2.0), rounded_up(1234567.2), rounded_up(float("inf"))
     ('0.1235', '2', '1,234,568', 'inf')
-    >>> rounded_up(8.77e-17, scale=1)
-    '0.001'
+    >>> rounded_up(8.77e-17, scale=1), rounded_up(41.123, digits=3)
+    ('0.001', '41.2')
     """
     if 0 < value <= ROUNDING * scale:
         return number(scale / 1000)
     if value == 0 or math.isinf(value):
         return f"{value:g}"
-    exponent = Decimal(value).adjusted() - 3
+    exponent = Decimal(value).adjusted() - digits + 1
     unit = Decimal(1).scaleb(exponent if value >= _LARGE else min(0, exponent))
     return number(float(Decimal(value).quantize(unit, rounding=ROUND_CEILING)))
 

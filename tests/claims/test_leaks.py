@@ -238,17 +238,22 @@ def measured(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_warnings_come_before_the_verdict_in_terminal_report_and_json(measured):
+def test_warnings_come_before_the_numbers_in_terminal_report_and_json(measured):
     text, page, numbers = measured
     assert [warning.split()[0] for warning in numbers["warnings"]] == ["leak", "30", "The"]
-    assert list(numbers)[:2] == ["warnings", "summary"]
-    for whole, verdict in ((text, numbers["verdict"]["headline"]), (page, 'id="verdict"')):
-        places = [whole.index(warning[:30]) for warning in numbers["warnings"]]
+    assert list(numbers)[:3] == ["warnings", "summary", "verdict"]
+    for whole, first in ((text, "Change of the"), (page, 'id="verdict"')):
+        places = [whole.index(warning[:30], whole.find("Check first")) for warning in numbers["warnings"]]
         assert places == sorted(places)
-        assert places[-1] < whole.index(verdict)
-    assert text.startswith("Check first: - leak alone predicts stars")
-    assert "Until these are settled, the results below say little about new rows." in text
-    assert "Once the points above are settled:" in text
+        assert places[-1] < whole.index(first)
+    predicts, suspicious, _, to_do = numbers["summary"]
+    assert predicts["text"].startswith("Unclear until the next line is settled.")
+    assert suspicious["text"] == (
+        "leak alone predicts stars almost perfectly. Also found: repeated groups, numbers as classes."
+    )
+    assert to_do["text"] == "Check whether you know leak when you predict. If not: --drop leak."
+    assert text.startswith("Does it predict? Unclear until the next line is settled.")
+    assert text.endswith(f"What to do {to_do['text']}")
     assert numbers["facts"]["ranking"]["better_than_chance"]
 
 

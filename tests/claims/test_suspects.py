@@ -151,7 +151,7 @@ def test_a_row_that_moves_predictions_is_named_with_what_the_list_claims(tmp_pat
     y[7], X[7] = 3000.0, X[N]  # at a held-out row
     result = studied(X, y)
     moving = suspicious(result)[0]
-    moves = r"\d+ training rows? moves? predictions at 8 test points beyond bagging noise(, the first 5)?: row 7 \(by "
+    moves = r"\d+ training rows? changes? predictions at 8 test points beyond bagging noise(, the first 5)?: row 7 "
     assert re.match(moves, moving)
     assert moving.endswith("If no row had an effect, the chance of listing any would be at most 5%.")
     page = write(tmp_path / "report.html", result).read_text()

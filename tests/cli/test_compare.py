@@ -69,10 +69,10 @@ def test_two_tables_are_compared_and_everything_is_written(run, versions, tmp_pa
     assert lines["beyond_noise"].sum() == written["n_beyond_noise"] > 0
     page = report.read_text()
     for part in (
-        "Who.",
-        "Noise.",
-        "Why.",
-        "Guarantee.",
+        "<dt>Who</dt>",
+        "<dt>Noise</dt>",
+        "<dt>Why</dt>",
+        "<dt>Guarantee</dt>",
         "SHA-256",
         "old-risk.csv",
         "plan = family",
@@ -247,7 +247,7 @@ def test_names_of_the_data_cannot_become_code_in_the_report(tmp_path):
     for text in ("<s>", "<script>", "<i>", "<u>", "<a>"):
         assert text not in page
     assert "&lt;script&gt; &gt;" in page
-    with pytest.raises(TypeError, match="what compare_versions returns"):
+    with pytest.raises(TypeError, match="the result of compare_versions"):
         write_change(tmp_path / "r.html", old)
 
 

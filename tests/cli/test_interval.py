@@ -32,12 +32,12 @@ def test_known_targets_are_held_against_the_intervals(run, table, tmp_path):
     assert result.exit_code == 0, result.output
     frame = pd.read_csv(output)
     inside = known["cost"].between(frame["lower"], frame["upper"]).mean()
-    assert f"{percent(inside)} of the known targets are inside." in words(result)
+    assert f"{percent(inside)} of the known targets are inside their intervals." in words(result)
     assert "9 intervals by jackknife at level 0.9" in words(result)
     assert "9 of these 9 rows are exact copies of training rows, so the model has seen their targets." in words(result)
     known.assign(cost=known["cost"] + 1).to_csv(tmp_path / "known.csv", index=False)
     result = run("interval", table, *arguments, "--n-bags", 20, "--jobs", 1)
-    assert "of the known targets are inside." in words(result)
+    assert "of the known targets are inside their intervals." in words(result)
     assert "exact copies" not in words(result)
 
 
@@ -95,7 +95,7 @@ def test_the_number_of_bags_is_drawn_where_the_theorem_is_for_such_a_number(run,
     for method, drawn in (("jackknife+", True), ("jackknife-minmax", True), ("jackknife", False)):
         result = run("interval", table, *arguments, "--n-bags", 20, "--jobs", 1, "--method", method)
         assert result.exit_code == 0, result.output
-        assert ("bags were fitted: a number drawn at random" in words(result)) == drawn
+        assert ("bags were fitted; the guarantee needs a number of bags drawn at random" in words(result)) == drawn
         assert "approximately" not in words(result)
         assert "random_n_bags" not in words(result)
 
@@ -138,8 +138,8 @@ def test_negative_intervals_of_what_is_never_negative_come_with_advice(run, tmp_
     assert result.exit_code == 0, result.output
     below = int((pd.read_csv(tmp_path / "i.csv")["lower"] < 0).sum())
     assert below
-    assert f"{below} of 30 intervals begin below zero, and no target in the training table is." in words(result)
-    assert "--locally-weighted makes them as wide as the bags differ at each row." in words(result)
+    assert f"{below} of 30 intervals begin below zero, but no training target is negative." in words(result)
+    assert "--locally-weighted may help: it makes intervals narrower where bags agree." in words(result)
 
 
 @pytest.mark.slow

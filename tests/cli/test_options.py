@@ -19,7 +19,7 @@ def test_a_whole_number_is_rows_and_a_number_with_a_point_a_fraction(name, size,
 
 @pytest.mark.parametrize("size", ["half", "one", "", "nan", "inf", "1,000"])
 def test_sizes_that_are_no_numbers_are_refused(size):
-    with pytest.raises(ValueError, match="--bag-size is a number of rows, or a fraction of them"):
+    with pytest.raises(ValueError, match="--bag-size must be a number of rows"):
         scheme_of("subbagging", size)
 
 
@@ -58,7 +58,7 @@ def test_seeds_that_are_none_are_refused(seed):
 def test_no_fits_in_parallel_are_refused():
     seen, result = read(run_options, "--jobs", "0")
     assert (seen, result.exit_code) == ({}, 2)
-    assert "0 fits in parallel are none. Use 1, or -1 for all processors." in " ".join(result.output.split())
+    assert "--jobs must not be 0. Use 1, or -1 for all processors." in " ".join(result.output.split())
 
 
 def test_columns_can_be_named_several_times():
@@ -77,7 +77,7 @@ def test_a_duration_is_a_number_with_a_unit(text, seconds):
 
 @pytest.mark.parametrize("text", ["", "0", "0m", "-3m", "3 days", "nan", "1e3", "9" * 400, "٣m"])
 def test_what_is_no_duration_is_refused(text):
-    with pytest.raises(click.BadParameter, match=r"It is a duration such as 90s, 3m or 1h\. Got"):
+    with pytest.raises(click.BadParameter, match=r"Give a duration such as 90s, 3m or 1h, got"):
         duration(None, None, text)
 
 

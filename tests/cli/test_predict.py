@@ -49,8 +49,8 @@ def test_numbers_are_predicted_as_by_the_model_itself(run, numbers, table, tmp_p
     frame, model = pd.read_csv(output), SavedModel.load(numbers).model
     assert frame.columns.tolist() == ["row", "city", "prediction"]
     np.testing.assert_allclose(frame["prediction"], model.predict(Fitted(model).X[:7]))
-    assert result.output.startswith("'cost' is predicted as ")
-    assert "7 predictions are in" in words(result)
+    assert result.output.startswith("Predictions of 'cost': ")
+    assert "Predictions: " in words(result)
     assert "exact copies" not in words(result)  # their targets are not known
 
 
@@ -65,7 +65,10 @@ def test_intervals_are_those_of_the_model_and_keep_the_theorem(run, numbers, tab
     assert "coverage is at least 0.6" in words(result)
     assert "approximately" not in words(result)  # stablebag interval draws the number of bags
     assert SEEN in words(result)
-    assert f"{percent(found.coverage(pd.read_csv(table)['cost']))} of the known targets are inside." in words(result)
+    assert (
+        f"{percent(found.coverage(pd.read_csv(table)['cost']))} of the known targets are inside their intervals."
+        in words(result)
+    )
 
 
 @pytest.mark.slow
@@ -80,10 +83,10 @@ def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, 
     np.testing.assert_allclose(frame[added[2:]], model.predict_proba(Fitted(model).X))
     assert frame["n_labels"].tolist() == predict_set(model, Fitted(model).X, delta=0.2).sizes.tolist()
     assert "the set from the bags without" in words(result)
-    assert "% of the known labels are predicted." in words(result)
+    assert "% of the known labels are predicted correctly." in words(result)
     assert SEEN in words(result)
     result = run("predict", classes, table, "--output", output)
-    assert "'ill' is predicted as " in words(result)
+    assert "Predictions of 'ill': " in words(result)
     assert pd.read_csv(output).columns.tolist()[-3:] == ["prediction", *added[2:]]
 
 

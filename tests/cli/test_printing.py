@@ -1,5 +1,6 @@
 import io
 import math
+import re
 import time
 import warnings
 
@@ -13,19 +14,20 @@ from stablebag import BaggedClassifier, BaggedRegressor
 from stablebag._wording import ROWS, Noun, number
 from stablebag.cli import printing
 from stablebag.cli.printing import (
-    beside,
     finite,
     open_console,
     print_columns,
     print_study,
     print_warnings,
     progress,
+    progress_console,
     say,
 )
 from stablebag.models.parallel import counted, step
 from stablebag.showing.facts import row_in_words
 from stablebag.showing.report.page import ColumnAsRead, DataAsRead
 from stablebag.showing.study import study
+from stablebag.showing.verdict import three_digits
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ def test_json_gets_no_infinity():
 
 
 def test_without_a_terminal_there_is_a_line_at_once_and_one_for_each_step_beside_the_results(pipe, capsys):
-    with progress(pipe, "Fitting"), counted(100) as count:
+    with progress("Fitting"), counted(100) as count:
         count.one()
         step("Predicting 7 rows")
     step("Nobody listens")
@@ -64,7 +66,7 @@ def test_without_a_terminal_there_are_lines_also_while_one_fit_takes_long(pipe, 
     assert printing._EVERY == 30.0
     monkeypatch.setattr(printing, "_EVERY", 0.05)
     lines = []
-    with progress(pipe, "Fitting"), counted(4) as count:
+    with progress("Fitting"), counted(4) as count:
         count.one()
         while len(lines) < 3:
             time.sleep(0.05)
@@ -102,9 +104,10 @@ def test_the_speed_is_that_of_the_last_minute(clock):
     assert work.left == "about 5 minutes left"
 
 
-def test_in_a_terminal_there_is_a_bar_and_it_is_gone_at_the_end():
+def test_progress_bar_in_a_terminal_is_erased_at_the_end(monkeypatch):
     console = Console(file=io.StringIO(), width=120, force_terminal=True)
-    with progress(console, "Reading [a].csv"):
+    monkeypatch.setattr(printing, "open_console", lambda stderr: console)
+    with progress("Reading [a].csv"):
         time.sleep(0.15)
         with counted(7) as count:
             for _ in range(7):
@@ -124,16 +127,13 @@ def test_forced_colours_put_neither_bars_nor_codes_into_files(stderr, monkeypatc
     monkeypatch.setenv("FORCE_COLOR", "1")
     console = open_console(stderr=stderr)
     assert not console.is_terminal
-    with progress(console, "Reading"):
+    with progress("Reading"):
         say(console, "Done.")
     assert "\x1b" not in "".join(capsys.readouterr())
-    assert beside(open_console()).stderr
 
 
-def test_what_is_being_done_is_said_beside_results_that_go_to_a_file(pipe):
-    assert beside(pipe).stderr
-    terminal = Console(file=io.StringIO(), force_terminal=True)
-    assert beside(terminal) is terminal
+def test_progress_goes_to_stderr():
+    assert progress_console().stderr
 
 
 def test_sentences_break_between_words_in_a_terminal_and_not_at_all_elsewhere():
@@ -215,15 +215,31 @@ def told(result, **options):
     return captured.get()
 
 
-def test_the_verdict_comes_first_and_notes_last_within_80_columns(of_numbers, of_classes):
+@pytest.mark.parametrize("verbose", [False, True])
+def test_study_starts_with_four_lines_and_fits_80_columns(of_numbers, of_classes, verbose):
     for result in (of_numbers, of_classes):
-        text = told(result, notes=["A note."])
+        text = told(result, data=["A sentence about the data."], verbose=verbose)
         words = " ".join(text.split())
-        assert words.startswith(str(result.verdict()).strip())
-        assert words.endswith("A note.")
-        assert max(map(len, text.splitlines())) <= 80
-        for name in ("base model", "bagged", "constant", "measured", "proved", "price"):
+        assert words.startswith(" ".join(map(str, result.summary())))
+        assert "A sentence about the data." in words
+        assert max(map(len, text.splitlines())) < 80
+        for name in ("base model", "bagged", "constant", "measured", "guarantee"):
             assert name in words
+        assert (result.verdict().headline in words) == verbose
+
+
+def test_tables_have_three_digits_and_no_wrapped_headings(of_numbers):
+    text = told(of_numbers)
+    assert not re.search(r"\d\.\d*[1-9]\d{3}|e-\d", text.replace("\n", " "))
+    (heads,) = [line for line in text.splitlines() if "base model" in line and "constant" in line]
+    assert heads.split() == ["base", "model", "bagged", "constant"]
+
+
+def test_at_most_five_rows_are_named(of_numbers):
+    lines = told(of_numbers).splitlines()
+    assert 1 <= sum(line.startswith("  row ") for line in lines) <= 10  # in two lists
+    (first,) = [place for place, line in enumerate(lines) if "worth a look" in line]
+    assert sum(line.startswith("  row ") for line in lines[first:]) == 5
 
 
 @pytest.mark.filterwarnings("ignore:The intervals are infinite")
@@ -238,22 +254,27 @@ def test_infinite_intervals_are_called_so_and_do_not_cover_100_percent(of_number
     assert "infinite " not in told(of_numbers)
 
 
-def test_remarks_follow_the_verdict():
+def test_accuracy_comes_before_stability_in_what_to_do():
     rng = np.random.default_rng(0)
     X, y, Z, z = rng.normal(size=(80, 2)), rng.normal(size=80), rng.normal(size=(40, 2)), rng.normal(size=40)
     result = study(BaggedRegressor(DecisionTreeRegressor(), n_bags=100), X, y, Z, z, n_refits=20, n_points=5)
     assert result.verdict().case == "no better than a constant"
-    assert "Also: bagging stabilizes this model" in told(result)
+    predicts, _, stable, to_do = result.summary()
+    assert predicts.status == "warning"
+    assert stable.text.startswith("More stable than the base model.")
+    assert to_do.text.startswith("Fix accuracy first")
+    assert "Use the bagged model" not in told(result)
+    assert "Bagging stabilizes this model" in " ".join(told(result, verbose=True).split())
 
 
 def test_suspicious_rows_are_told_with_the_noise_beside_them(of_numbers):
     moving, far = suspicious(of_numbers)
     assert "Row 0 is the first row below the header." in told(of_numbers)
     first = of_numbers.suspects.influential[0]
-    assert f"row 7 (by {number(first.change)}, noise {number(first.noise)})" in moving
+    assert f"row 7 (by {three_digits(first.change)}, bagging noise {three_digits(first.noise)})" in moving
     assert moving.endswith("If no row had an effect, the chance of listing any would be at most 5%.")
     times = f"{of_numbers.suspects.unusual[0].distance:.1f} times the usual size"
-    assert f"predict, the first 5: row 7 (off by +{number(of_numbers.suspects.unusual[0].value)}, {times})" in far
+    assert f"predict, the first 5: row 7 (off by +{three_digits(of_numbers.suspects.unusual[0].value)}, {times})" in far
     assert far.endswith("This is a ranking: clean data have one too.")
 
 

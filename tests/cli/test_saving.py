@@ -171,7 +171,7 @@ def _saved_with(path, model, change):
 
 def test_a_model_that_cannot_be_saved_leaves_no_file(path, model):
     model._X = NUMBERS.assign(a=[(row, 1) for row in range(N)])
-    with pytest.raises(TableError, match="cannot be saved by skops: skops cannot keep column 'a'"):
+    with pytest.raises(TableError, match="cannot be saved by skops: skops cannot save column 'a'"):
         save_model(path, model, reading(NUMBERS), "folder/homes.csv")
     assert not path.exists()
 

@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from rich.console import Console
 from sklearn.base import is_classifier, is_regressor
 
 import parquet_files
@@ -192,9 +191,6 @@ def test_rows_of_units_that_were_trained_on_are_noticed():
 # ----------------------------------------------------------------------------------------------------------- two tables
 
 
-CONSOLE = Console(quiet=True)
-
-
 OPTIONS = {
     "target": "cost", "group": None, "task": None, "model": "tree", "parameters": (), "scheme": "subbagging",
     "bag_size": None, "n_bags": 50, "jobs": 1, "seed": 0, "time_limit": 60.0,
@@ -224,29 +220,27 @@ def test_targets_of_new_rows_count_if_all_are_there(table, tmp_path):
 def test_a_number_of_bags_is_drawn_apart_from_the_bags(table, monkeypatch):
     monkeypatch.setattr(budget, "_timed", lambda *fits: (0.0, 0.0, False))  # the number is given
     data = read(table)
-    fixed, drawn = (data.model(CONSOLE, BaggedRegressor, random_number=random) for random in (False, True))
+    fixed, drawn = (data.model(BaggedRegressor, random_number=random) for random in (False, True))
     assert fixed.n_bags == 50
     assert isinstance(drawn.n_bags, RandomBags)
-    assert drawn.n_bags == data.model(CONSOLE, BaggedRegressor, random_number=True).n_bags
+    assert drawn.n_bags == data.model(BaggedRegressor, random_number=True).n_bags
     assert drawn.n_bags.law == Subbagging(0.5).resolve(120)
     assert describe_random_bags(fixed) == ""
-    numbers = {
-        int(read(table, seed=seed).model(CONSOLE, BaggedRegressor, random_number=True).n_bags) for seed in range(20)
-    }
+    numbers = {int(read(table, seed=seed).model(BaggedRegressor, random_number=True).n_bags) for seed in range(20)}
     assert len(numbers) > 5
 
 
 def test_hardly_any_bags_may_come_out_as_none(table):
     numbers = [int(random_n_bags(Subbagging(2), 120, 2, np.random.default_rng([seed, 1]))) for seed in range(50)]
     few = read(table, seed=int(np.argmin(numbers)), n_bags=2, bag_size="2")
-    with pytest.raises(TableError, match=r"2 on average, and came out as [01]. Take more of them with --n-bags"):
-        few.model(CONSOLE, BaggedRegressor, random_number=True)
+    with pytest.raises(TableError, match=r"2 on average, and was [01]. Use a larger --n-bags"):
+        few.model(BaggedRegressor, random_number=True)
 
 
 def test_bags_of_more_groups_than_there_are_are_refused(clinic):
     data = read(clinic, target="pressure", group="patient_id", bag_size="31")
     with pytest.raises(TableError, match=r"not that many rows.* With --group, bags are drawn of 30 groups"):
-        data.model(CONSOLE, BaggedRegressor, random_number=False)
+        data.model(BaggedRegressor, random_number=False)
 
 
 def test_a_large_table_is_fitted_from_its_files(tmp_path):
@@ -259,7 +253,7 @@ def test_a_large_table_is_fitted_from_its_files(tmp_path):
     assert isinstance(data.table.X, RowSource)
     assert list(data.to_fit) == ["X"]
     assert data.notes[0].startswith("The table would take about 38.4 kB in memory")
-    model = data.model(CONSOLE, BaggedRegressor, random_number=False).fit(**data.to_fit)
+    model = data.model(BaggedRegressor, random_number=False).fit(**data.to_fit)
     assert model.predict(data.new.X).shape == (30,)
 
 
@@ -270,7 +264,7 @@ def test_memory_is_a_number_with_a_unit(text, number):
 
 @pytest.mark.parametrize("text", ["much", "", "-1GB", "0", "1 XB", "nan"])
 def test_other_amounts_of_memory_are_refused(text):
-    with pytest.raises(click.BadParameter, match="It is an amount of memory such as 500MB or 1GB"):
+    with pytest.raises(click.BadParameter, match="Give an amount of memory such as 500MB or 1GB"):
         read_memory(None, None, text)
 
 

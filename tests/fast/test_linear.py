@@ -443,7 +443,7 @@ def test_another_minimizer_is_noticed(monkeypatch):
     monkeypatch.setattr(lbfgs, "setulb", with_other_arguments)
     lbfgs.is_known.cache_clear()
     try:
-        with pytest.raises(NotCovered, match="another minimizer"):
+        with pytest.raises(NotCovered, match="a different minimizer"):
             solver_and_job(LogisticRegression(), X_LOGISTIC, Y_LOGISTIC, [np.arange(60)])
     finally:
         lbfgs.is_known.cache_clear()
@@ -452,7 +452,7 @@ def test_another_minimizer_is_noticed(monkeypatch):
 @known_minimizer
 def test_missing_losses_are_noticed(monkeypatch):
     monkeypatch.setattr(logistic, "CyHalfBinomialLoss", None)
-    with pytest.raises(NotCovered, match="other losses"):
+    with pytest.raises(NotCovered, match="different losses"):
         solver_and_job(LogisticRegression(), X_LOGISTIC, Y_LOGISTIC, [np.arange(60)])
 
 

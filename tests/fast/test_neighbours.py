@@ -109,7 +109,7 @@ def test_predictions_are_scikit_learns_to_the_last_bit(table):
 @pytest.mark.parametrize("algorithm", ["kd_tree", "ball_tree", "brute"])
 @pytest.mark.parametrize("targets", ["real", "whole"])
 def test_without_ties_scikit_learn_is_not_asked(monkeypatch, algorithm, targets):
-    monkeypatch.setattr(neighbours._Neighbours, "_asked", lambda *_: pytest.fail("it was asked"))
+    monkeypatch.setattr(neighbours._Neighbours, "_by_scikit_learn", lambda *_: pytest.fail("it was asked"))
     y = Y if targets == "real" else np.rint(3 * Y)
     job = job_of(KNeighborsRegressor(3, algorithm=algorithm), X, y, ClassicalBagging().resolve(200).draw(5, 0))
     solver = Neighbours(job)
@@ -228,7 +228,7 @@ def test_small_bags_of_a_large_table_and_values_without_finite_distances_are_not
     with pytest.raises(NotCovered, match="few of the rows"):
         Neighbours(job_of(KNeighborsRegressor(), table, table[:, 0], [np.arange(20)]))
     for value in (np.nan, np.inf, -1e154):
-        with pytest.raises(NotCovered, match="missing values, and numbers beyond 1e140"):
+        with pytest.raises(NotCovered, match="missing values and numbers beyond 1e140"):
             Neighbours(job_of(KNeighborsRegressor(), np.where(X > 2, value, X), Y, [np.arange(100)]))
 
 

@@ -373,7 +373,9 @@ _add("certify of outputs and reused bags", lambda: {"model": of_outputs(), "X": 
 _add("certify of reused bags", lambda: {"model": regressor(), "X": POINTS, "vector": False, "reused": True},
      lambda: sb.certify)  # fmt: skip
 _add("plan", lambda: {"n_samples": 200, "epsilon": 0.5, "delta": 0.1, "scheme": "subbagging", "max_bags": 10_000,
-     "max_bag_size": None, "range_length": 1.0, "delta_range": 0.0, "coupling": None})  # fmt: skip
+     "max_bag_size": None, "range_length": 1.0, "delta_range": 0.0, "coupling": None, "churn": None})  # fmt: skip
+_add("plan of churn", lambda: {"n_samples": 200, "epsilon": 0.5, "delta": 0.1, "churn": 0.01, "max_bags": 100},
+     lambda: sb.plan)  # fmt: skip
 _add("unstable_epsilon", lambda: {"n_samples": 50, "bag_size": 25, "delta": 0.1, "bound": "best"})
 
 # What leaving out a row does.
@@ -426,7 +428,7 @@ _add(
 )
 for _name in ("epsilon", "epsilon_of_any_rows", "explain", "in_short"):
     _add(f"VersionsCertificate.{_name}", lambda: {"delta": 0.1}, lambda _name=_name: getattr(
-        measuring.VersionsCertificate(sb.Subbagging(5).resolve(50), 3, 2, n_bags=100), _name))  # fmt: skip
+        proving.VersionsCertificate(sb.Subbagging(5).resolve(50), 3, 2, n_bags=100), _name))  # fmt: skip
 _add("Perturbations.flips", lambda: {"rule": None}, lambda: sb.leave_one_out(classifier(), POINTS).flips)
 _add("Perturbations", lambda: {"prediction": np.array([1.0, 2.0]), "left_out": np.array([[1.0, 2.5], [0.5, 2.0]]),
      "rows": np.array([0, 1]), "distances": None, "bags": None, "noise_known": True, "scope": None},

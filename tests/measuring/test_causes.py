@@ -136,6 +136,17 @@ def test_parts_need_the_training_rows(first, second, words):
         compare_versions(tree(**first).fit(X, y), tree(**second).fit(X, y), X).with_parts()
 
 
+def test_parts_of_a_single_output_of_several_are_refused():
+    X, y = rows_of(100)
+    old, new = (tree().fit(X, np.column_stack([values, -y])) for values in (y, y + 1))
+    with pytest.raises(ValueError, match="Compare the whole models"):
+        compare_versions(old.output(0), new.output(0), X).with_parts()
+    parts = compare_versions(old, new, X[:5], rows=dict.fromkeys(range(100), "all"))
+    assert parts.change.shape == (5, 2)
+    with pytest.raises(ValueError, match="fewer than two rows in common"):
+        parts.with_parts()
+
+
 def test_parts_need_common_rows_and_columns():
     X, y = rows_of(120)
     old = tree().fit(X[:60], y[:60], row_ids=range(60))
@@ -264,6 +275,17 @@ def test_kinds_of_points_are_named_in_words(seed):
     missing = kinds_of_points(1.0 * table["income"].isna(), table, "test")
     assert {kind.words for kind in missing.groups} == {"income is missing", "income is there"}
     assert sum(kind.n_points for kind in missing.groups) == 400
+    two = table.assign(plan=table["plan"].replace("none", "single"), flag=table["age"] > 50)
+    by_plan = kinds_of_points(1.0 * (two["plan"] == "family"), two[["plan"]], "test")
+    assert {kind.words for kind in by_plan.groups} == {"plan = family", "plan = single"}
+    by_flag = kinds_of_points(1.0 * two["flag"], two[["flag", "name"]], "test")
+    assert {kind.words for kind in by_flag.groups} == {"flag = yes", "flag = no"}
+    days = pd.DataFrame({"day": pd.to_datetime(np.where(two["flag"], "2024-05-01", "2024-06-01"))})
+    assert "day = 2024-05-01" in {kind.words for kind in kinds_of_points(1.0 * two["flag"], days, "test").groups}
+    nullable = pd.DataFrame(
+        {"n": pd.array([1, None] * 200, dtype="Int64"), "s": pd.array(["a", None] * 200, dtype="string")}
+    )
+    assert "is missing" in kinds_of_points(np.tile([0.0, 1.0], 200), nullable, "test").groups[0].words
 
 
 def test_columns_that_explain_nothing_are_not_named(seed):

@@ -87,6 +87,16 @@ def test_a_difference_that_few_rows_carry_is_not_called_one():
     assert wide.n_enough > 60
 
 
+def test_rounding_is_no_difference(models):
+    found = compare_errors(models["tree"], models["tree"], lambda f, y: np.abs(f - y))
+    scaled = bagged(DummyRegressor()).fit(X, Y), bagged(DummyRegressor()).fit(X * (1 + 1e-15), Y)
+    assert found.better is None
+    assert compare_errors(*scaled).better is None
+    again = iter([1.0, 1.0 + 1e-15, 1.0, 1.0 + 1e-15, 1.0, 1.0])
+    nearly = compare_errors(models["tree"], models["ridge"], lambda f, y: np.abs(y) * next(again, 1.0))
+    assert nearly.verdict == "These data cannot tell which model is better: both have the same loss at every row."
+
+
 def test_different_bags_are_noticed(models):
     found = compare_errors(models["tree"], bagged(Ridge(0.01), random_state=1).fit(X, Y))
     assert not found.same_bags

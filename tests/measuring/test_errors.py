@@ -7,6 +7,7 @@ from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_linnerud
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import (
@@ -16,6 +17,7 @@ from stablebag import (
     ClassicalBagging,
     FixedRange,
     ObservedRange,
+    ParquetTable,
     StratifiedSubbagging,
     Subbagging,
     certify,
@@ -24,6 +26,7 @@ from stablebag import (
 )
 from stablebag.measuring import BoundedLoss
 from stablebag.measuring.losses import LARGEST, declared, loss_function
+from stablebag.proving.error_bounds import expected_spread
 
 X, Y = load_diabetes(return_X_y=True)
 X, Y = X[:120], Y[:120]
@@ -185,7 +188,10 @@ def test_the_proved_interval_holds_what_the_certificates_say():
     assert error.rho == pytest.approx(120 * bound.remainder**2 / error.losses.var(ddof=1))
     assert error.measured_rho < error.rho
     said = error.interval(kind="proved").guarantee
-    assert said.startswith("Proved for every learner: with probability 95% over the draw of independent rows, this")
+    assert said.startswith(
+        "Proved for every learner: with probability 95% over the draw of independent rows and of the bags, this fitted"
+    )
+    assert bound.remainder == pytest.approx(200 * math.sqrt(2 * expected_spread(120, 10, 400) / 120))
     assert "if all targets are from 0 to 400" in said
     wide = leave_one_out_error(regressor().fit(X, Y), "absolute")
     assert wide.rho > error.rho
@@ -212,6 +218,16 @@ def test_where_nothing_is_proved_it_says_why_and_the_asymptotic_interval_is_an_a
     said = error.interval().guarantee
     assert "That is assumed, not proved." in said
     assert "proved to be" not in said
+
+
+def test_of_other_schemes_the_bags_as_they_are_bound_the_remainder():
+    model = regressor(scheme=BernoulliSubbagging(10)).fit(X, Y)
+    error = leave_one_out_error(model, "absolute")
+    said = error.interval(kind="proved").guarantee
+    assert "over the draw of independent rows, this fitted" in said
+    assert error.rho > leave_one_out_error(regressor(scheme=Subbagging(10)).fit(X, Y), "absolute").rho
+    every = regressor(scheme=Subbagging(2), n_bags="all").fit(X[:9], Y[:9])
+    assert "independent rows, this" in leave_one_out_error(every, "absolute").interval(kind="proved").guarantee
 
 
 def test_small_bags_of_many_rows_prove_the_asymptotic_interval():
@@ -307,3 +323,37 @@ def test_an_error_keeps_its_interval_when_saved_and_not_when_its_model_is_fitted
     model.fit(X[:60], Y[:60])
     with pytest.raises(ValueError, match="The model was fitted again since"):
         fresh.interval()
+
+
+def test_intervals_of_extreme_targets_are_those_of_usual_ones_in_another_unit():
+    models = [
+        regressor(estimator=KNeighborsRegressor(3), prediction_range=FixedRange(0, 400 * unit)).fit(X, Y * unit)
+        for unit in (1.0, 2.0**600)
+    ]
+    usual, error = (leave_one_out_error(model, "absolute") for model in models)
+    for kind in ("asymptotic", "proved"):
+        ends = np.array(tuple(usual.interval(kind=kind)))
+        np.testing.assert_allclose(tuple(error.interval(kind=kind)), ends * 2.0**600, rtol=1e-6)
+    assert error.rho == pytest.approx(usual.rho)
+    assert error.measured_rho == pytest.approx(usual.measured_rho, rel=1e-4)
+    assert len(repr(error.interval())) < 90
+
+
+def test_tables_larger_than_memory_have_intervals(tmp_path):
+    table = pytest.importorskip("pandas").DataFrame(X, columns=[f"x{k}" for k in range(10)])
+    pytest.importorskip("pyarrow")
+    table.assign(y=Y).to_parquet(tmp_path / "rows.parquet", row_group_size=50)
+    there = regressor().fit(ParquetTable(tmp_path / "rows.parquet", target="y"))
+    here = regressor().fit(table, Y)
+    found = [leave_one_out_error(model, "absolute").interval() for model in (there, here)]
+    np.testing.assert_allclose(tuple(found[0]), tuple(found[1]))
+
+
+def test_of_several_outputs_a_loss_of_all_has_a_proved_interval():
+    rows, targets = load_linnerud(return_X_y=True)
+    model = regressor(estimator=LinearRegression(), scheme=Subbagging(3)).fit(rows, targets)
+    loss = BoundedLoss(lambda f, y: np.minimum(np.linalg.norm(f - y, axis=1), 100), 1.0, 100)
+    error = leave_one_out_error(model, loss)
+    assert error._source.declared.scale == pytest.approx(200 * math.sqrt(3))
+    assert 0 < error.measured_rho < error.rho
+    assert error.value in error.interval(kind="proved")

@@ -16,7 +16,8 @@ from stablebag import (
     compare_versions,
     forget,
 )
-from stablebag.measuring import Versions, VersionsCertificate
+from stablebag.measuring import Versions
+from stablebag.proving import VersionsCertificate
 
 
 class MeanOfTargets(RegressorMixin, BaseEstimator):

@@ -571,7 +571,7 @@ def test_without_memory_for_a_tree_scikit_learn_grows_it(monkeypatch):
     assert 0 < model.solver_.n_handed_back < 20
     np.testing.assert_array_equal(model.predict(TIES), expected.predict(TIES))
     monkeypatch.setattr(growing.Grower, "__init__", nothing)
-    assert "no memory" in str(fitted().solver_)
+    assert "not enough memory" in str(fitted().solver_)
 
 
 @pytest.mark.parametrize("learner", [

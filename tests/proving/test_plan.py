@@ -10,6 +10,7 @@ from stablebag import (
     Subbagging,
     plan,
 )
+from stablebag.proving import VersionsCertificate
 
 
 def joined(text):
@@ -254,3 +255,44 @@ def test_very_many_rows_are_planned_for():
 def test_a_scheme_with_its_own_bag_size_must_be_affordable():
     with pytest.raises(ValueError, match=r"at least 500\. Got 10: the scheme keeps its own bag size"):
         plan(1000, 0.1, 0.1, Subbagging(500), max_bag_size=10)
+
+
+# ------------------------------------------------------------------------------------------------------ random churn
+
+
+def test_a_plan_for_churn_has_the_fewest_bags_of_nearly_the_largest_size():
+    found = plan(1000, epsilon=0.2, delta=0.1, churn=0.01)
+    assert found.certificate.epsilon(0.1) <= 0.2
+    assert (found.certificate.n_left, found.certificate.n_came) == (10, 10)
+    law = Subbagging(found.scheme.bag_size).resolve(1000)
+    assert VersionsCertificate(law, 10, 10, fewer_bags(found.n_bags)).epsilon(0.1) > 0.2
+    larger = Subbagging(math.ceil(found.scheme.bag_size / 0.94)).resolve(1000)
+    assert VersionsCertificate(larger, 10, 10, 10_000).epsilon(0.1) > 0.2
+    text = " ".join(str(found).split())
+    assert "if the same share of rows is replaced, more rows do not make predictions change less" in text
+    assert "If which rows left and came was random" in text
+    assert "<pre" in found._repr_html_()
+
+
+def test_the_share_of_rows_in_a_bag_decides_how_much_random_churn_changes():
+    asked = {"epsilon": 0.1, "delta": 0.1, "churn": 0.01, "max_bags": math.inf}
+    sizes = [plan(n, **asked).scheme.bag_size / n for n in (10_000, 100_000, 1_000_000)]
+    assert max(sizes) - min(sizes) < 0.001
+    # With half bags and 1% churn, epsilon is about .22 at delta = .1, and with tenths .074, whatever n is.
+    for n in (10_000, 100_000):
+        for share, epsilon in ((0.5, 0.2225), (0.1, 0.0745)):
+            proved = VersionsCertificate(Subbagging(share).resolve(n), n // 100, n // 100)
+            assert proved.epsilon(0.1) == pytest.approx(epsilon, rel=0.01)
+
+
+@pytest.mark.parametrize(("more", "words"), [
+    ({"churn": 0.0}, "churn"),
+    ({"churn": 0.01, "coupling": "any"}, "coupling"),
+    ({"churn": 0.01, "delta_range": 0.1}, "delta_range"),
+    ({"churn": 0.01, "n_samples": 10**9}, "Plan for fewer rows"),
+    ({"churn": 0.01, "max_bags": 3}, "Use more bags"),
+    ({"churn": 0.5, "max_bags": math.inf, "epsilon": 0.001}, "less churn"),
+])  # fmt: skip
+def test_impossible_plans_for_churn_raise_an_error(more, words):
+    with pytest.raises(ValueError, match=words):
+        plan(**({"n_samples": 100, "epsilon": 0.2, "delta": 0.1} | more))

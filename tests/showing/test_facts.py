@@ -72,7 +72,7 @@ def test_reused_bags_stand_beside_reused_bags_and_matched_refits_beside_matched_
     moved, proved, anew = leave_one_out(model, Z), certify(model, Z, reused=True), certify(model)
     refitted = refit(model, X, y, Z, rows=[3, 50, 120], random_state=0)
     first, mean, largest, again, matched = guarantees(moved, proved, anew, refitted, delta=0.1)
-    assert first.label == "by these bags: 90% of the rows move it by at most"
+    assert first.label == "bags reused: 90% of rows, at most"
     assert (first["measured"], first["proved"]) == (moved.epsilon(0.1).max(), proved.epsilon(0.1).max())
     assert (mean["measured"], mean["proved"]) == (moved.mean().max(), proved.mean().max())
     assert largest["measured"] == moved.max().max()
@@ -110,7 +110,7 @@ def test_rows_that_are_all_left_out_are_not_called_drawn_at_random():
     X, y = load_diabetes(return_X_y=True)
     model = BaggedRegressor(DecisionTreeRegressor(), n_bags=30, random_state=0).fit(X[:12], y[:12])
     moved, proved, anew = leave_one_out(model, X[12:14]), certify(model, X[12:14], reused=True), certify(model)
-    for rows, said in ((range(12), "and all 12 rows"), (range(5), "and 5 rows drawn at random")):
+    for rows, said in ((range(12), "mean over rows and points"), (range(5), "mean of 5 rows and points")):
         refitted = refit(model, X[:12], y[:12], X[12:14], rows=list(rows), random_state=0)
         line = [*guarantees(moved, proved, anew, refitted)][-1]
         assert line.label.endswith(said)

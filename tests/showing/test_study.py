@@ -118,7 +118,7 @@ def test_a_classifiers_first_reason_is_decisions_at_the_same_points_by_the_same_
     assert first == f"{decisions.conclusion()} {decisions.checks()} {decisions.beside()}"
     assert decisions.beside().startswith("Without each of the same 15 rows, refits flip ")
     assert (decisions.same <= decisions.by_point).all()
-    assert "at most 1.41" in cancer.distance
+    assert "at most the square root of 2" in cancer.facts().section("changes").note
 
 
 def made_by_hand():
@@ -153,7 +153,7 @@ def test_the_bagged_model_is_refitted_without_some_rows_of_the_base_models_refit
     assert set(result.refitted.rows) <= set(result.base.rows)
     assert sorted(result.compared.weights) == [1, 1, 2, 2]
     fact = result.facts()["guaranteed mean change of a refit"]
-    assert fact.label.endswith("and 6 rows drawn at random, estimated from 4 of them")
+    assert fact.label.endswith("mean of 6 rows and points, from 4 refits")
     means = np.average(result.refitted.values.mean(axis=1), weights=result.compared.weights)
     assert fact["measured"] == pytest.approx(means)
 
@@ -278,7 +278,7 @@ def test_a_study_of_units_leaves_out_units_and_calls_them_by_their_names(visits)
     assert result.base.values.shape == (5, 4)
     assert result.bagged.scope.mismatch(result.proved.scope) is None
     assert result.compared.where() == "5 of the 15 groups, at 9 test points"
-    assert "95% of the groups" in result.facts()["guaranteed change"].label
+    assert "95% of groups" in result.facts()["guaranteed change"].label
     names, effects = result.most_influential(3)
     assert set(names) <= set(patients)
     numbers, same = result.ranked(3)

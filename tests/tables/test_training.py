@@ -358,32 +358,40 @@ def test_task_of_a_large_table_follows_from_the_targets_of_all_rows(tmp_path):
     assert sorted([*numbers.y, *numbers.y_test]) == list(range(299))
 
 
-def test_training_row_that_alone_makes_a_large_target_numeric_is_named(tmp_path):
-    def scope(y, row, **options):
-        pq.write_table(pa.table({"x": np.arange(300.0) % 7, "y": y, **options}), tmp_path / "t.parquet")
-        more = {"group": "g"} if options else {}
-        data = read(tmp_path / "t.parquet", max_memory=100, **more)
-        assert (row in data.X_test.index) or options or row in data.X.labels()
-        return data
+def large(tmp_path, y, **columns):
+    """A table in its file, with two rows for each group if there are groups."""
+    pq.write_table(pa.table({"x": np.arange(300.0) % 7, "y": y, **columns}), tmp_path / "t.parquet")
+    return read(tmp_path / "t.parquet", max_memory=100, group="g" if columns else None)
 
+
+def test_training_row_that_alone_makes_a_large_target_numeric_is_named(tmp_path):
     y = np.arange(300) % 10
-    data = scope(y, 0)
+    data = large(tmp_path, y)
     free, held = data.X.labels()[0], data.X_test.index[0]
     assert data.guarantee_scope().endswith("so the guarantee covers parsing.")
     y[free] = 10  # with 11 different whole numbers, the target is a number
-    data = scope(y, free)
+    data = large(tmp_path, y)
     assert data.task == "regression"
     assert data.guarantee_scope().startswith(f"Without row {free}, a column would be parsed differently")
+    assert "(1 of 240)" in data.guarantee_scope()
     y[free], y[held] = 0, 10
-    assert scope(y, held).guarantee_scope().endswith("so the guarantee covers parsing.")  # it is not trained on
+    assert large(tmp_path, y).decisive == ()  # it is not trained on
     y[free] = 10
-    assert scope(y, free).decisive == ()  # two rows have this value
-    groups = np.arange(300) // 2
-    y[:] = np.arange(300) % 10
-    y[free] = y[free ^ 1] = 10
-    data = scope(y, free, g=groups)
-    assert data.decisive in ((), (free // 2,))
-    assert (free // 2 in set(data.groups)) == bool(data.decisive)
+    assert large(tmp_path, y).decisive == ()  # two rows have this value
+
+
+def test_training_group_that_alone_makes_a_large_target_numeric_is_named(tmp_path):
+    y, groups = np.arange(300) % 10, np.arange(300) // 2
+    free = large(tmp_path, y, g=groups).groups.iloc[0]
+    y[groups == free] = 10, 11  # without this group, 10 different whole numbers are left
+    data = large(tmp_path, y, g=groups)
+    assert data.decisive == (free,)
+    assert data.guarantee_scope().startswith(f"Without group {free}, a column would be parsed differently")
+    y[groups == free] = 10, 10
+    assert large(tmp_path, y, g=groups).decisive == (free,)
+    y[groups == free] = 10, 0
+    y[groups == large(tmp_path, y, g=groups).groups.iloc[-1]] = 10
+    assert large(tmp_path, y, g=groups).decisive == ()
 
 
 @pytest.mark.parametrize(

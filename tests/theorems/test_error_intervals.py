@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from stablebag import BernoulliSubbagging, ClassicalBagging, Subbagging
-from stablebag.proving.error_bounds import ErrorBound, largest_proving_size, spread_without_each
+from stablebag.proving.error_bounds import (
+    ErrorBound,
+    _expected_square,
+    expected_spread,
+    largest_proving_size,
+    spread_without_each,
+)
 from stablebag.resampling import Bags
 from stablebag.resampling.covariance import largest_eigenvalue
 
@@ -203,6 +209,41 @@ def test_the_sum_of_squares_without_a_second_row_is_bounded_at_every_point(setti
             assert (moved**2).sum() <= spreads[i] * outputs.var() + 1e-12
 
 
+@pytest.mark.parametrize(("n", "m", "n_bags"), [(3, 1, 2), (3, 1, 4), (4, 1, 3), (4, 2, 3), (4, 3, 3), (5, 2, 3)])
+def test_on_average_over_every_draw_of_bags_the_bound_before_the_draw_holds(n, m, n_bags, seed):
+    """Every sequence of so many bags; a row in every bag has the middle of the range in place of an average."""
+    kinds = np.array([[row in bag for row in range(n)] for bag in itertools.combinations(range(n), m)])
+    draws = np.array(list(itertools.product(range(len(kinds)), repeat=n_bags)))
+    outside = (~kinds)[draws].astype(float)  # (draws, bags, rows)
+    rng = np.random.default_rng(seed)
+    for outputs in [*rng.integers(0, 2, (30, len(kinds))), *np.eye(len(kinds))[:3], kinds[:, 0], kinds.sum(axis=1) % 2]:
+        y = outputs.astype(float)[draws]
+        count = outside.sum(axis=1)
+        alone = np.where(count > 0, np.einsum("db,dbi->di", y, outside) / np.maximum(count, 1), 0.5)
+        square = ((y.mean(axis=1)[:, None] - alone) ** 2).mean()
+        assert square <= 0.25 * _expected_square(n, m, n_bags) + 1e-12
+        if m > n - 2:
+            continue
+        both = np.einsum("dbi,dbj->dij", outside, outside)
+        two = np.einsum("db,dbi,dbj->dij", y, outside, outside) / np.maximum(both, 1)
+        changes = (alone[:, :, None] - np.where(both > 0, two, 0.5)) ** 2
+        changes[:, np.arange(n), np.arange(n)] = 0
+        assert (changes.sum(axis=2).mean(axis=0) <= 0.25 * expected_spread(n, m, n_bags) + 1e-12).all()
+
+
+def test_before_the_draw_bounds_fall_with_the_number_of_bags_to_that_of_all_bags():
+    found = [expected_spread(200, 40, n_bags) for n_bags in (50, 200, 1000, 1999, 2600, 10_000, 10**7, math.inf)]
+    assert (np.diff(found) < 0).all()
+    assert found[-1] == pytest.approx(40 / 159 * 199 / 198)
+    assert found[-2] == pytest.approx(found[-1], rel=1e-3)
+    assert expected_spread(200, 199, 100) == math.inf
+    bags = Subbagging(40).resolve(200).draw(400, random_state=0)
+    assert (
+        expected_spread(200, 40, 400)
+        < spread_without_each(bags, None, largest_eigenvalue(bags)[0], np.arange(200)).min()
+    )
+
+
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_the_bound_from_all_bags_is_not_below_the_exact_one(setting, monkeypatch):
     bags = SETTINGS[setting][0]
@@ -234,7 +275,7 @@ def test_three_rows_by_hand():
     bags = all_bags(3, 1)[0]
     spreads = spread_without_each(bags, None, largest_eigenvalue(bags)[0], np.arange(3))
     np.testing.assert_allclose(spreads, 2)
-    bound = ErrorBound.of_all_bags(Subbagging(1).resolve(3), upper=1, lipschitz=1, scale=0.5)
+    bound = ErrorBound.of_subbags(3, 1, math.inf, upper=1, lipschitz=1, scale=0.5)
     assert bound.remainder**2 == pytest.approx(1 / 3)
     assert bound.drift == pytest.approx(0.5 * math.sqrt(1 / 4))  # c = (1/2) (1/3) / (2/3)
     data = np.array(list(itertools.product([0.0, 1.0], repeat=3)))
@@ -245,12 +286,12 @@ def test_three_rows_by_hand():
 
 
 def test_golden_values_of_all_bags():
-    bound = ErrorBound.of_all_bags(Subbagging(100).resolve(1000), upper=1, lipschitz=1, scale=0.5)
+    bound = ErrorBound.of_subbags(1000, 100, math.inf, upper=1, lipschitz=1, scale=0.5)
     assert bound.remainder**2 == pytest.approx(0.5 * 100 * 999 / (1000 * 899 * 998))
     assert bound.drift == pytest.approx(0.00527310, rel=1e-6)
     for n, m, width in [(1000, 100, 0.09405), (1000, 10, 0.06252), (10_000, 1000, 0.02973),
                         (10_000, 100, 0.01977), (1000, 500, 0.17598)]:  # fmt: skip
-        bound = ErrorBound.of_all_bags(Subbagging(m).resolve(n), upper=1, lipschitz=1, scale=0.5)
+        bound = ErrorBound.of_subbags(n, m, math.inf, upper=1, lipschitz=1, scale=0.5)
         assert bound.half_width(0.95) == pytest.approx(width, abs=6e-6)
     # With a remainder bounded by 1.5 in place of 1, as by Cauchy and Schwarz without the projections:
     looser = ErrorBound(1000, 1.0, math.sqrt(8.359322e-5), 0.00527310)
@@ -259,7 +300,7 @@ def test_golden_values_of_all_bags():
 
 
 def test_the_split_of_what_is_missed_is_the_best_one():
-    bound = ErrorBound.of_all_bags(Subbagging(100).resolve(1000), upper=1, lipschitz=1, scale=0.5)
+    bound = ErrorBound.of_subbags(1000, 100, math.inf, upper=1, lipschitz=1, scale=0.5)
     split = [math.sqrt(math.log(2 / a) / 2000) + bound.remainder / math.sqrt(0.05 - a) + bound.drift
              for a in np.linspace(1e-4, 0.0499, 5000)]  # fmt: skip
     assert bound.half_width(0.95) <= min(split) <= bound.half_width(0.95) * (1 + 1e-6)
@@ -270,6 +311,6 @@ def test_the_split_of_what_is_missed_is_the_best_one():
 def test_the_bag_size_that_proves_a_share_is_the_largest_one():
     size = largest_proving_size(1000, scale=0.5, square=0.01)
     for m, holds in ((size, True), (size + 1, False)):
-        bound = ErrorBound.of_all_bags(Subbagging(m).resolve(1000), upper=1, lipschitz=1, scale=0.5)
+        bound = ErrorBound.of_subbags(1000, m, math.inf, upper=1, lipschitz=1, scale=0.5)
         assert (1000 * bound.remainder**2 <= 0.01) == holds
     assert largest_proving_size(10, scale=0.5, square=1e-6) == 0

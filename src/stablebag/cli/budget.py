@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 from joblib import cpu_count
-from rich.console import Console
 from sklearn.base import clone, is_classifier
 
 from stablebag._checks import check_jobs
 from stablebag._wording import ROWS, Noun, about_time
-from stablebag.cli.printing import beside, progress, say
+from stablebag.cli.printing import progress, progress_console, say
 from stablebag.models.fitting import NoRoomError
 from stablebag.models.learners import Surroundings
 from stablebag.models.parallel import n_workers, one_thread
@@ -107,11 +106,11 @@ class Workload:
         return min(1.0, reached / whole)
 
 
-def settled(console: Console, *data: Any, **wanted: Any) -> Workload:
+def settled(*data: Any, **wanted: Any) -> Workload:
     """Choose how much to fit, as `workload` does, and say it."""
-    with progress(console, "Timing a few fits"):
+    with progress("Timing a few fits"):
         load = workload(*data, **wanted)
-    say(beside(console), load.sentence)
+    say(progress_console(), load.sentence)
     return load
 
 

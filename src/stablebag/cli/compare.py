@@ -18,7 +18,7 @@ from rich.console import Console
 from stablebag._wording import ROWS, about_time, percent, printable
 from stablebag._writing import refuse_ending, refuse_unwritable, whole, write_text
 from stablebag.cli.options import duration, number_or_auto, run_options, scheme_of, scheme_options
-from stablebag.cli.printing import beside, open_console, print_warnings, progress, say
+from stablebag.cli.printing import open_console, print_warnings, progress, progress_console, say
 
 _REQUIREMENT = re.compile(r"(changed|decisions)\s*<=\s*(\d+(?:\.\d+)?)\s*(%?)")
 _TOPICS = {"who": "Who", "noise": "Noise", "why": "Why", "guarantee": "Guarantee"}
@@ -110,7 +110,7 @@ def compare(ctx: click.Context, **options: Any) -> None:
         say(console, "Check first:")
         for warning in made.warnings:
             say(console, f"- {warning}")
-    with print_warnings(console), progress(console, "Comparing"):
+    with print_warnings(console), progress("Comparing"):
         found = compare_versions(made.old, made.new, made.points, rows=made.blocks)
     if options["parts"]:
         found = _with_parts(console, found, made)
@@ -172,8 +172,11 @@ def _with_parts(console: Console, found: Any, made: _Made) -> Any:
     try:
         if found.n_fits and found.rows.n_common > len(found.rows.corrected):
             took = f", {about_time(found.n_fits * made.seconds)}" if made.seconds else ""
-            say(beside(console), f"Fitting {found.n_fits:,} bags that have a changed {found.rows.noun.singular}{took}.")
-        with print_warnings(console), progress(console, "Splitting the change"):
+            say(
+                progress_console(),
+                f"Fitting {found.n_fits:,} bags that have a changed {found.rows.noun.singular}{took}.",
+            )
+        with print_warnings(console), progress("Splitting the change"):
             return found.with_parts()
     except (ValueError, TypeError) as error:
         made.notes.append(f"The change was not split into parts. {error}")
@@ -217,7 +220,7 @@ def _from_tables(console: Console, options: dict[str, Any]) -> _Made:
         raise TableError("Give the column to predict: --target.")
     if options["forget"] is not None and options["ids"] is None and options["group"] is None:
         raise TableError("--forget needs to know what rows are called. Give --id or --group.")
-    with progress(console, "Reading"):
+    with progress("Reading"):
         tables = _read(options)
     old, new, reading = tables["old"], tables["new"], tables["reading"]
     learner = training.make_learner(options["model"], reading.task, training.parse_parameters(options["parameters"]))
@@ -225,7 +228,7 @@ def _from_tables(console: Console, options: dict[str, Any]) -> _Made:
     n_old, n_new = (len(_called(each)) for each in (old, new))
     scheme = scheme_of(options["scheme"], options["bag_size"])
     load = settled(
-        console, pipeline, old.X, old.y, scheme, units=n_old, noun=tables["noun"], n_bags=options["n_bags"], n_refits=0,
+        pipeline, old.X, old.y, scheme, units=n_old, noun=tables["noun"], n_bags=options["n_bags"], n_refits=0,
         size_is_given=options["bag_size"] is not None, jobs=options["jobs"], limit=options["time_limit"] / 2,
         seed=options["seed"],
     )  # fmt: skip
@@ -245,19 +248,19 @@ def _from_tables(console: Console, options: dict[str, Any]) -> _Made:
         more["prediction_range"] = FixedRange(float(both.min()), float(both.max()))
     more |= {"scheme": fixed, "n_bags": load.n_bags, "n_jobs": options["jobs"], "random_state": options["seed"]}
     start = time.monotonic()
-    with print_warnings(console), progress(console, "Fitting the old version"):
+    with print_warnings(console), progress("Fitting the old version"):
         model = kind(pipeline, **more).fit(old.X, old.y, **tables["names"][0])
     seconds = (time.monotonic() - start) / load.n_bags
     made = _Made(model, None, None, tables["blocks"], seconds, tables["warnings"], tables["notes"])
     made.target = options["target"]
     if options["forget"] is not None:
         names = _ids_in(options["forget"], model.units_.ids.names.tolist())
-        with print_warnings(console), progress(console, "Forgetting"):
+        with print_warnings(console), progress("Forgetting"):
             made.new = forget(model, names)
         stay = ~np.isin(model.units_.names_of_rows, np.array(names, dtype=model.units_.names_of_rows.dtype))
         made.notes += _fresh_fit(console, kind(pipeline, **more), old, stay, tables["names"][0], made.new, len(names))
     else:
-        with print_warnings(console), progress(console, "Fitting the new version"):
+        with print_warnings(console), progress("Fitting the new version"):
             made.new = kind(pipeline, **more).fit(new.X, new.y, **tables["names"][1])
     made.points = new.X if options["points"] is None else tables["points"].X
     if options["points"] is None:
@@ -277,7 +280,7 @@ def _fresh_fit(
     left = {
         name: [one for one, stays in zip(value, stay.tolist(), strict=True) if stays] for name, value in names.items()
     }
-    with print_warnings(console), progress(console, "Fitting anew without them, to compare"):
+    with print_warnings(console), progress("Fitting anew without them, to compare"):
         fresh = model.fit(rows.X[stay], rows.y[stay], **left)
     method = "predict_proba" if hasattr(fresh, "classes_") else "predict"
     same = np.array_equal(getattr(fresh, method)(rows.X), getattr(forgotten, method)(rows.X))
@@ -515,6 +518,6 @@ def _write(console: Console, found: Any, made: _Made, options: Mapping[str, Any]
         other = f"and {options['new'].name}" if options["forget"] is None else f"without {options['forget'].name}"
         title = f"{made.target}: {options['old'].name} {other}"
         footer = ChangeFooter(title, made.target, tuple(made.facts), command)
-        with progress(console, f"Writing {path.name}"):
+        with progress(f"Writing {path.name}"):
             write_change(path, found, footer=footer, warnings=[*failed, *made.warnings], notes=made.notes)
         say(console, f"The report is in {path}.")

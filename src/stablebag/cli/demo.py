@@ -4,16 +4,18 @@ from pathlib import Path
 
 import click
 
-from stablebag.cli.options import run_options
+from stablebag.cli.options import OUTPUT, Command, option, run_options
 from stablebag.cli.printing import open_console
 
 
-@click.command()
-@click.option("--output", type=click.Path(file_okay=False, path_type=Path), default=Path("stablebag-demo"),
-              show_default=True, help="The folder for the reports.")  # fmt: skip
+@click.command(cls=Command)
+@option("--output", type=click.Path(file_okay=False, path_type=Path), default=Path("stablebag-demo"), metavar="FOLDER",
+        group=OUTPUT, default_text="stablebag-demo", help="Folder for the reports.")  # fmt: skip
 @run_options
 def demo(output: Path, jobs: int, seed: int) -> None:
-    """Write reports on data that come with scikit-learn: diabetes (numbers) and breast cancer (classes).
+    """Measure a decision tree on two data sets of scikit-learn.
+
+    The data are diabetes (numbers) and breast cancer (classes). Writes a report on each.
 
     \b
     Example:

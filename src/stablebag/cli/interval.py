@@ -11,7 +11,7 @@ from rich.console import Console
 
 from stablebag._wording import percent
 from stablebag._writing import refuse_unwritable, whole
-from stablebag.cli.options import keep_option, save_option, table_options
+from stablebag.cli.options import DATA, FILE, OUTPUT, Command, keep_option, option, save_option, table_options
 from stablebag.cli.printing import open_console, print_warnings, progress, say
 from stablebag.tables.text import paths_of
 
@@ -19,17 +19,16 @@ METHODS = ("jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife")
 _OF_RANDOM_BAGS = ("jackknife+", "jackknife-minmax")  # proved for a number of bags that is drawn at random
 
 
-@click.command()
+@click.command(cls=Command)
 @table_options
-@click.option("--test", type=click.Path(path_type=Path), required=True, help="The rows to predict.")
-@click.option("--confidence", type=float, default=0.9, show_default=True, help="The level of the intervals.")
-@click.option("--method", type=click.Choice(METHODS), default="jackknife+", show_default=True,
-              help="How intervals are made.")  # fmt: skip
-@click.option("--locally-weighted", is_flag=True, help="Make intervals as wide as the bags differ at each row.")
+@option("--test", type=click.Path(path_type=Path), metavar="FILE", group=DATA, required=True, help="Rows to predict.")
+@option("--confidence", metavar="LEVEL", type=float, default=0.9, group=OUTPUT, default_text="0.9",
+        help="Level of the intervals.")  # fmt: skip
+@option("--method", metavar="NAME", type=click.Choice(METHODS), default="jackknife+", group=OUTPUT,
+        default_text="jackknife+", help="How intervals are made, as listed above.")  # fmt: skip
+@option("--locally-weighted", is_flag=True, group=OUTPUT, help="Wider intervals where the bags differ more.")
 @keep_option
-@click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where to write them (CSV)."
-)
+@option("--output", type=FILE, metavar="FILE", group=OUTPUT, required=True, help="Write intervals to this CSV file.")
 @save_option
 def interval(
     test: Path,
@@ -41,15 +40,20 @@ def interval(
     save: Path | None,
     **options: Any,
 ) -> None:
-    """Predict the rows of a table, with intervals from the bags.
+    """Predict numbers with intervals for the rows of a table.
 
-    With --group, they are intervals for rows of new units, such as patients of whom no row was trained on.
+    Fits a bagged model to TABLE and predicts the rows of --test. With --group, the intervals are for rows of new
+    groups, such as patients without any row in TABLE.
+
+    Models: tree, forest, boosting, ridge, knn, mlp, svm, or package.module:Class.
+    Methods: jackknife+, jackknife, jackknife-minmax, stable-jackknife.
 
     \b
-    Example:
-      stablebag interval patients.csv --target outcome --test new.csv --output intervals.csv
-      stablebag interval visits.csv --target outcome --group patient_id --test new.csv --output intervals.csv
-      stablebag interval homes.csv --target price --test new.csv --locally-weighted --keep address --output i.csv
+    Examples:
+      stablebag interval patients.csv --target outcome --test new.csv \\
+        --output intervals.csv
+      stablebag interval visits.csv --target outcome --group patient_id \\
+        --test new.csv --output intervals.csv
     """
     from stablebag.cli import training
     from stablebag.cli.saving import check_can_save, save_model
@@ -62,23 +66,21 @@ def interval(
     refuse_unwritable(output, *paths_of(options["table"]), test)
     check_can_save(save, *paths_of(options["table"]), test)
     console = open_console()
-    with progress(console, "Reading"):
+    with progress("Reading"):
         tables = TwoTables.read(options, test, "regression")
     for warning in tables.table.as_read.warned:
         say(console, warning)
     new, columns = tables.new, tables.new.columns_to_write(keep)
     check_method(method, locally_weighted, confidence, tables.table.groups, len(tables.table.y))
-    model = tables.model(console, BaggedRegressor, random_number=method in _OF_RANDOM_BAGS)
+    model = tables.model(BaggedRegressor, random_number=method in _OF_RANDOM_BAGS)
     _check_stable(model, tables.table.y, confidence, method)
-    with progress(console, "Fitting"):
+    with progress("Fitting"):
         model.fit(**tables.to_fit)
     with print_warnings(console):
         found = predict_interval(
             model, new.X, confidence_level=confidence, method=method, locally_weighted=locally_weighted
         )
     say_intervals(console, found, tables.table.y, locally_weighted, describe_random_bags(model))
-    for note in tables.notes:
-        say(console, note)
     if tables.table.groups is not None:
         say(
             console,
@@ -89,12 +91,14 @@ def interval(
     elif tables.suggestion:
         say(console, tables.suggestion)
     if new.y is not None:
-        say(console, f"{percent(found.coverage(new.y))} of the known targets are inside.")
+        say(console, f"{percent(found.coverage(new.y))} of the known targets are inside their intervals.")
     for noticed in copies_to_predict(tables.table.X, tables.table.y, new):
         say(console, noticed)
+    for note in tables.notes:
+        say(console, note)
     with whole(output) as partial:
         new.with_results(columns_of(found), columns, "interval").to_csv(partial, index=False)
-    say(console, f"{len(found.lower):,} intervals are in {output}.")
+    say(console, f"Intervals: {output}")
     if save is not None:
         say(console, save_model(save, model, tables.table.reading, options["table"]))
 
@@ -110,9 +114,9 @@ def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted:
     say(console, " ".join([first, *rest, *[about_bags] * bool(about_bags)]))
     below = int((found.lower < 0).sum())
     if below and np.isfinite(found.lower).all() and y.min() >= 0:
-        begin = f"{below:,} of {len(found.lower):,} intervals begin below zero, and no target in the training table is."
-        way = "" if locally_weighted else "--locally-weighted makes them as wide as the bags differ at each row. "
-        say(console, f"{begin} {way}If none can be, cut them off at zero; no coverage is lost.")
+        begin = f"{below:,} of {len(found.lower):,} intervals begin below zero, but no training target is negative."
+        way = "" if locally_weighted else " --locally-weighted may help: it makes intervals narrower where bags agree."
+        say(console, f"{begin} If targets cannot be negative, cut the intervals off at zero; they cover as much.{way}")
 
 
 def check_method(method: str, locally_weighted: bool, confidence: float, units: Any, n_rows: int) -> None:

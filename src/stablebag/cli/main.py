@@ -1,5 +1,6 @@
 """The command `stablebag`: commands that say what is wrong in one sentence, and end at once when they are told to."""
 
+import difflib
 import shlex
 import signal
 import sys
@@ -21,13 +22,13 @@ except ImportError as error:  # pragma: no cover
 
 # Each command is a function in a file of its own, which is loaded when it is called.
 _COMMANDS = {
-    "certify": "certify",
-    "plan": "plan_command",
     "measure": "measure",
     "interval": "interval",
     "sets": "sets",
     "predict": "predict",
     "compare": "compare",
+    "plan": "plan_command",
+    "certify": "certify",
     "demo": "demo",
     "reproduce": "reproduce",
 }
@@ -81,7 +82,17 @@ class _Commands(click.Group):
         command: click.Command = getattr(import_module(f"stablebag.cli.{cmd_name}"), _COMMANDS[cmd_name])
         return command
 
+    def suggestion(self, name: str) -> str:
+        """Return what may have been meant by a command that does not exist."""
+        if "." in name or "/" in name:
+            return f"There is no command {name!r}. To measure a table: stablebag measure {name} --target COLUMN"
+        near = difflib.get_close_matches(name.lower(), _COMMANDS, n=1)
+        meant = f"Did you mean {near[0]!r}? " if near else ""
+        return f"There is no command {name!r}. {meant}The commands are {', '.join(_COMMANDS)}."
+
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            ctx.fail(self.suggestion(args[0]))
         console = Console(stderr=True, force_terminal=sys.stderr.isatty())
         if "scipy" in sys.modules or {"-h", "--help"} & set(args) or not args or args[0] not in _LONG:
             return super().resolve_command(ctx, args)
@@ -136,11 +147,14 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
               help="Show the version and exit.")  # fmt: skip
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug: bool) -> None:
-    """Algorithmic stability you can install: how far training rows move predictions, measured and bounded.
+    """Measure how much predictions depend on single training rows.
 
     \b
-    Example:
+    Examples:
+      stablebag measure patients.csv --target outcome --output report.html
       stablebag demo
-    Shell completion for bash, for your ~/.bashrc:
+
+    \b
+    For completion in bash, add this line to ~/.bashrc:
       eval "$(_STABLEBAG_COMPLETE=bash_source stablebag)"
     """

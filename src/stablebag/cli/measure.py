@@ -12,15 +12,32 @@ from typing import Any
 import click
 import numpy as np
 import pandas as pd
-from rich.console import Console
 from sklearn.model_selection import train_test_split
 
 from stablebag._wording import GROUPS, ROWS
 from stablebag._writing import refuse_ending, refuse_unwritable, write_text
 from stablebag.cli import training
 from stablebag.cli.budget import Workload, room_named, settled
-from stablebag.cli.options import number_or_auto, save_option, scheme_of, table_options
-from stablebag.cli.printing import open_console, print_columns, print_study, print_warnings, progress, say
+from stablebag.cli.options import (
+    DATA,
+    FILE,
+    OUTPUT,
+    Command,
+    number_or_auto,
+    option,
+    save_option,
+    scheme_of,
+    table_options,
+)
+from stablebag.cli.printing import (
+    open_console,
+    print_columns,
+    print_study,
+    print_summary,
+    print_warnings,
+    progress,
+    say,
+)
 from stablebag.cli.saving import check_can_save, save_model
 from stablebag.cli.training import make_learner, parse_parameters
 from stablebag.models.caching import keep_fits
@@ -38,55 +55,42 @@ from stablebag.tables.training import Reading
 _SPANS = (6, 20)  # of time, over which accuracy is compared: so many, one for each 100 held-out rows
 
 
-@click.command()
+@click.command(cls=Command)
 @table_options
-@click.option("--test", type=click.Path(path_type=Path), help="A table of held-out rows.")
-@click.option("--test-size", type=float, default=0.2, show_default=True, help="The share to hold out without --test.")
-@click.option("--time", metavar="COLUMN", help="Column that orders the rows in time, such as date: the latest rows are "
-              "held out instead of random ones.")  # fmt: skip
-@click.option(
-    "--points",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="Held-out rows for what is proved, for intervals and pictures.",
-)
-@click.option("--refits", default="auto", show_default=True, callback=number_or_auto(1),
-              help="The number of rows, or groups, without which the base model is refitted; auto is 200, 100, 50 or "
-              "20, by the time of the first fits.")  # fmt: skip
-@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="A folder of your own to keep fits in: "
-              "the same command goes on from there if it was interrupted.")  # fmt: skip
-@click.option("--matched", default="auto", show_default=True, callback=number_or_auto(0),
-              help="The number of these rows, or units, without which the bagged model is refitted, too, with the same "
-              "seed. Each takes as many fits as bags contain it; auto is 10, or more if that takes little time. With "
-              "fewer than --refits, the change without all of them is estimated.")  # fmt: skip
-@click.option("--metric", "metrics", multiple=True, help="A score by scikit-learn's name, such as r2 or roc_auc; "
-              "repeatable. [default: those that fit the task]")  # fmt: skip
-@click.option("--delta", type=click.FloatRange(0, 1), default=0.05, show_default=True,
-              help="The share of rows, or units, that may move predictions further than is said.")  # fmt: skip
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the report (HTML).")
-@click.option(
-    "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the numbers."
-)
+@option("--test", type=click.Path(path_type=Path), metavar="FILE", group=DATA, help="Table of held-out rows.")
+@option("--test-size", type=float, default=0.2, metavar="SHARE", group=DATA, default_text="0.2",
+        help="Share of rows to hold out, without --test.")  # fmt: skip
+@option("--time", metavar="COLUMN", group=DATA, help="Hold out the latest rows by this column.")
+@option("--output", type=FILE, metavar="FILE", group=OUTPUT, help="Write the report, such as report.html.")
+@option("--json", "json_path", type=FILE, metavar="FILE", group=OUTPUT, help="Write all numbers as JSON.")
 @save_option
+@option("--metric", "metrics", metavar="NAME", group=OUTPUT, multiple=True, default_text="by task",
+        help="Score, such as r2. Can be repeated.")  # fmt: skip
+@option("--verbose", is_flag=True, group=OUTPUT, help="Print every number, reason and column.")
+@option("--refits", metavar="N", default="auto", default_text="auto", callback=number_or_auto(1),
+        help="Refits of the base model.")  # fmt: skip
+@option("--matched", metavar="N", default="auto", default_text="auto", callback=number_or_auto(0),
+        help="Refits of the bagged model.")  # fmt: skip
+@option("--points", metavar="N", type=click.IntRange(1), default=20, default_text="20",
+        help="Held-out rows for guarantees and charts.")  # fmt: skip
+@option("--delta", metavar="SHARE", type=click.FloatRange(0, 1), default=0.05, default_text="0.05",
+        help="Share of rows that a guarantee does not cover.")  # fmt: skip
+@option("--cache", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+        help="Keep fits here, to resume after Ctrl-C.")  # fmt: skip
 def measure(**options: Any) -> None:
-    """Measure a learner beside its bagged version on a table: stability, guarantee, accuracy, influential rows.
+    """Measure on a table whether a model predicts and is stable.
 
-    With --group, what is left out is not a row but all rows of a unit, such as the visits of a patient.
+    Fits a model and its bagged version, leaves out single rows, and prints four lines that say what to do, with the
+    numbers behind them. With --group, it leaves out whole groups, such as all visits of a patient.
 
-    Numbers, categories, texts, dates and missing values are read by a pipeline that is fitted inside each bag, so the
-    guarantee covers it. What each column is, is decided once, from all rows; the guarantee covers that for every row
-    whose absence would not change it, and rows whose absence would are named (docs/tables.md).
+    TABLE is a CSV, TSV, Excel, Parquet or Feather file, or a folder or quoted pattern of Parquet files.
+    Models: tree, forest, boosting, logistic, ridge, knn, mlp, svm, or package.module:Class.
 
     \b
-    Example:
-      stablebag measure patients.csv --target outcome --model tree --output report.html
-      stablebag measure visits.csv --target outcome --group patient_id --output report.html
-      stablebag measure 'sales/*.parquet' --target price --max-memory 2GB --output report.html
-
-    TABLE is a file, or Parquet files: a folder, a quoted pattern, or several. If they would take more than
-    --max-memory, rows stay in the files: some are held out first, at most 10,000, columns are decided from these, and
-    the others are read once for each portion of the bags (docs/large_data.md).
+    Examples:
+      stablebag measure patients.csv --target outcome --output report.html
+      stablebag measure visits.csv --target outcome --group patient_id
+      stablebag measure 'sales/*.parquet' --target price --max-memory 2GB
     """
     table, test = options["table"], options["test"]
     refuse_ending(options["output"], "--output", ".html", ".htm")
@@ -96,9 +100,7 @@ def measure(**options: Any) -> None:
     for metric in options["metrics"]:
         checked_metric(metric)
     scheme_of(options["scheme"], options["bag_size"])  # refuses a size that cannot be read
-    rows = _read(options)
-    run_study(rows, options, "stablebag " + shlex.join(sys.argv[1:]))
-    print_columns(open_console(), rows.as_read)
+    run_study(_read(options), options, "stablebag " + shlex.join(sys.argv[1:]))
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,9 @@ class StudyRows:
     groups_test : Series or None, default=None
         The group of each held-out row.
     notes : tuple of str, default=()
-        Sentences about the data, after the results.
+        Sentences about the data, below the numbers.
+    remarks : tuple of str, default=()
+        What was odd when the table was read.
     checks : Checks, default=no checks
         What was looked for in the data, and found.
     reading : Reading or None, default=None
@@ -139,6 +143,7 @@ class StudyRows:
     groups: Any = None
     groups_test: Any = None
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     checks: Checks = NO_CHECKS
     reading: Reading | None = None
     as_read: Any = None
@@ -162,9 +167,9 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
     learner = make_learner(options["model"], rows.task, parse_parameters(options["parameters"]))
     read_as = Columns.of(rows.X) if rows.reading is None else rows.reading.columns
     pipeline = read_as.pipeline(learner)
-    load = _workload(console, pipeline, rows, options)
+    load = _workload(pipeline, rows, options)
     model = BaggedClassifier if rows.task == "classification" else BaggedRegressor
-    with print_warnings(console), _kept(options["cache"]), room_named(), progress(console, "Fitting", load.share):
+    with print_warnings(console), _kept(options["cache"]), room_named(), progress("Fitting", load.share):
         result = study(
             model(
                 pipeline,
@@ -187,7 +192,19 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
         )
     result = replace(result, checks=rows.checks)
     facts = result.facts()
-    print_study(console, facts, rows.notes, rows.warnings, rows.row_numbers)
+    print_study(
+        console,
+        facts,
+        data=rows.notes,
+        remarks=rows.remarks,
+        warnings=rows.warnings,
+        rows=rows.row_numbers,
+        verbose=options["verbose"],
+    )
+    if rows.as_read is not None and options["verbose"]:
+        console.print()
+        print_columns(console, rows.as_read)
+    console.print()
     command = " ".join([command, *load.chosen])
     colophon = Colophon.of(result, data=name_of(options["table"]), target=options["target"], command=command)
     if (path := options["json_path"]) is not None:
@@ -195,26 +212,29 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
         written = {"warnings": list(rows.warnings), **facts.to_dict(), "task": rows.task, "delta": options["delta"]}
         written |= {**colophon.to_dict(), **read, "row_numbers": rows.row_numbers}
         write_text(path, json.dumps(written, indent=1) + "\n")
-        say(console, f"The numbers are in {path}.")
+        say(console, f"Numbers: {path}")
     if (path := options["output"]) is not None:
         from stablebag.showing.report.page import write
 
-        with progress(console, f"Writing {path.name}"):
-            write(path, result, colophon=colophon, data=rows.as_read, rows=rows.X, notes=rows.notes,
+        with progress(f"Writing {path.name}"):
+            write(path, result, colophon=colophon, data=rows.as_read, rows=rows.X, notes=(*rows.notes, *rows.remarks),
                   warnings=rows.warnings)  # fmt: skip
-        say(console, f"The report is in {path}.")
+        say(console, f"Report: {path}")
     if (path := options["save"]) is not None and rows.reading is not None:
-        with progress(console, f"Saving the model to {path.name}"):
+        with progress(f"Saving the model to {path.name}"):
             saved = save_model(path, result.model, rows.reading, options["table"])
         say(console, saved)
+    if not options["verbose"]:
+        say(console, "More: --verbose prints every number, reason and column.")
+    console.print()
+    print_summary(console, facts)
 
 
-def _workload(console: Console, pipeline: Any, rows: StudyRows, options: Mapping[str, Any]) -> Workload:
+def _workload(pipeline: Any, rows: StudyRows, options: Mapping[str, Any]) -> Workload:
     """How much is fitted, chosen where it was left open."""
     groups = rows.groups
     units = {} if groups is None else {"units": groups.nunique(), "noun": GROUPS}
     return settled(
-        console,
         pipeline,
         rows.X,
         rows.y,
@@ -250,7 +270,7 @@ def _kept(cache: Path | None) -> Iterator[None]:
 def _read(options: Mapping[str, Any]) -> StudyRows:
     """Read the table, hold out rows, and collect what there is to say about both."""
     table, target, test, size, seed = (options[name] for name in ("table", "target", "test", "test_size", "seed"))
-    with progress(open_console(), f"Reading {name_of(table)}"):
+    with progress(f"Reading {name_of(table)}"):
         _check_time(options, is_large=training.is_large(options))
         data = training.read_training_table(options)
     if options["time"] is not None:
@@ -262,7 +282,7 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
     of_leaks = (data.y_test, task, data.groups_test) if data.is_in_files else (y, task, groups)
     if leakage.may_look_for_leaks(*of_leaks):
         made.add(LEAKS)
-    notes = [f"{data.n_rows:,} rows of {name_of(table)}; the target is {target!r} ({task})."]
+    notes = [f"{name_of(table)}: {data.n_rows:,} rows, target {target!r} ({task})."]
     notes[:0] = data.notes
     if data.n_without_target:
         words = (
@@ -271,7 +291,7 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
             else ""
         )
         notes.append(f"{data.n_without_target:,} rows without a target were left out{words}.")
-    notes += data.as_read.lines()
+    notes.append(data.as_read.conclusion())
     if groups is not None:
         notes.append(training.describe_group_sizes(groups))
     if test is not None:
@@ -303,10 +323,25 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
     if not data.is_in_files and y_test is not None:
         found += leakage.copy_findings(X, y, X_test, y_test)
         made.add(COPIES)
-    notes.append(data.guarantee_scope(groups if groups is not None or data.is_in_files else X.index))
+    scope = data.guarantee_scope(groups if groups is not None or data.is_in_files else X.index)
+    remarks = [*data.remarks, *([scope] if data.decisive else [])]
+    notes += [] if data.decisive else [scope]
     found.sort(key=lambda finding: CHECKS.index(finding.check) if finding.check in CHECKS else len(CHECKS))
     checks = Checks(tuple(name for name in CHECKS if name in made), tuple(found))
-    return StudyRows(X, y, X_test, y_test, task, groups, groups_test, tuple(notes), checks, data.reading, data.as_read)
+    return StudyRows(
+        X,
+        y,
+        X_test,
+        y_test,
+        task,
+        groups,
+        groups_test,
+        tuple(notes),
+        tuple(remarks),
+        checks,
+        data.reading,
+        data.as_read,
+    )
 
 
 def held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[Any, Any, Any, Any]:

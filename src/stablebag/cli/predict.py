@@ -10,27 +10,27 @@ from rich.console import Console
 from stablebag._wording import number, percent
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.cli.interval import METHODS, check_method, columns_of, say_intervals
-from stablebag.cli.options import keep_option
+from stablebag.cli.options import FILE, OUTPUT, Command, keep_option, option
 from stablebag.cli.printing import open_console, print_warnings, say
 from stablebag.cli.sets import columns_of as columns_of_sets
 from stablebag.cli.sets import conclusion
 from stablebag.models.fitted import fitted
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("model_file", metavar="MODEL", type=click.Path(path_type=Path))
 @click.argument("table", type=click.Path(path_type=Path))
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), required=True,
-              help="Where to write the predictions (CSV).")  # fmt: skip
-@click.option("--interval", "confidence", type=float, help="For numbers: add intervals of this level, such as 0.9.")
-@click.option("--method", type=click.Choice(METHODS), default="jackknife+", show_default=True,
-              help="How intervals are made.")  # fmt: skip
-@click.option("--locally-weighted", is_flag=True, help="Make intervals as wide as the bags differ at each row.")
-@click.option("--sets", "with_sets", is_flag=True, help="For classes: add stable sets of labels.")
-@click.option("--delta", type=float, default=0.05, show_default=True, help="For sets: the share of the training rows "
-              "without which a set may have no label in common with this one.")  # fmt: skip
+@option("--output", type=FILE, metavar="FILE", group=OUTPUT, required=True, help="Write predictions to this CSV file.")
+@option("--interval", "confidence", metavar="LEVEL", type=float, group=OUTPUT,
+        help="For numbers: add intervals, such as 0.9.")  # fmt: skip
+@option("--method", metavar="NAME", type=click.Choice(METHODS), default="jackknife+", group=OUTPUT,
+        default_text="jackknife+", help="How intervals are made, as listed above.")  # fmt: skip
+@option("--locally-weighted", is_flag=True, group=OUTPUT, help="Wider intervals where the bags differ more.")
+@option("--sets", "with_sets", is_flag=True, group=OUTPUT, help="For classes: add stable sets of labels.")
+@option("--delta", metavar="SHARE", type=float, default=0.05, group=OUTPUT, default_text="0.05",
+        help="For --sets: share of rows not covered.")  # fmt: skip
 @keep_option
-@click.option("--trust", multiple=True, metavar="TYPE", help="A type in the file that you trust; repeatable.")
+@option("--trust", multiple=True, metavar="TYPE", help="Type in the file to trust. Can be repeated.")
 def predict(
     model_file: Path,
     table: Path,
@@ -43,10 +43,13 @@ def predict(
     keep: tuple[str, ...],
     trust: tuple[str, ...],
 ) -> None:
-    """Predict the rows of a table by a model that was saved with --save, without fitting anything.
+    """Predict the rows of a table with a saved model.
+
+    MODEL is a file that measure, interval or sets wrote with --save. Nothing is fitted.
+    Methods of intervals: jackknife+, jackknife, jackknife-minmax, stable-jackknife.
 
     \b
-    Example:
+    Examples:
       stablebag measure patients.csv --target outcome --save model.skops
       stablebag predict model.skops new.csv --output p.csv
       stablebag predict model.skops new.csv --interval 0.9 --output p.csv
@@ -90,7 +93,7 @@ def predict(
         say(console, note)
     with whole(output) as partial:
         new.with_results(results, columns, "predicted").to_csv(partial, index=False)
-    say(console, f"{len(new.frame):,} predictions are in {output}.")
+    say(console, f"Predictions: {output}")
 
 
 def _numbers(
@@ -101,16 +104,15 @@ def _numbers(
     if confidence is None:
         prediction = model.predict(new.X)
         low, middle, high = np.quantile(prediction, [0, 0.5, 1])
-        said = f"{number(low)} to {number(high)}, with a median of {number(middle)}"
-        say(console, f"{target!r} is predicted as {said}.")
+        say(console, f"Predictions of {target!r}: {number(low)} to {number(high)}, median {number(middle)}.")
         if new.y is not None:
             error = number(np.abs(prediction - new.y).mean())
-            say(console, f"The mean absolute error at the known targets is {error}.")
+            say(console, f"Mean absolute error at the known targets: {error}.")
         return {"prediction": prediction}
     found = predict_interval(model, new.X, confidence_level=confidence, method=method, locally_weighted=weighted)
     say_intervals(console, found, fitted(model).y, weighted)
     if new.y is not None:
-        say(console, f"{percent(found.coverage(new.y))} of the known targets are inside.")
+        say(console, f"{percent(found.coverage(new.y))} of the known targets are inside their intervals.")
     return columns_of(found)
 
 
@@ -127,11 +129,11 @@ def _classes(console: Console, model: Any, new: Any, target: str, delta: float |
         say(console, found.guarantee)
         results |= columns_of_sets(found)
     order = np.argsort(-counts, kind="stable")[:5]
-    some = ", ".join(f"{names[k]} {counts[k]:,} times" for k in order)
+    some = ", ".join(f"{names[k]} ({counts[k]:,} rows)" for k in order)
     more = ", ..." if len(names) > len(order) else ""
-    say(console, f"{target!r} is predicted as {some}{more}.")
+    say(console, f"Predictions of {target!r}: {some}{more}.")
     if new.y is not None:
-        say(console, f"{percent((labels == new.y).mean())} of the known labels are predicted.")
+        say(console, f"{percent((labels == new.y).mean())} of the known labels are predicted correctly.")
     return results | {f"probability of {label}": probabilities[:, k] for k, label in enumerate(model.classes_)}
 
 

@@ -7,7 +7,7 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from stablebag._wording import ROW_NUMBERS, about_time, percent, printable, visi
 from stablebag.models.parallel import on_notice, on_progress, on_step
 
 if TYPE_CHECKING:
-    from stablebag.showing.facts import Facts, Section
+    from stablebag.showing.facts import Facts
     from stablebag.showing.report.page import DataAsRead
 
 _EVERY = 30.0  # seconds between two lines if there is no terminal for a bar
@@ -39,9 +39,9 @@ def say(console: Console, text: str) -> None:
     console.print(visible(text), highlight=False, markup=False, soft_wrap=not console.is_terminal)
 
 
-def beside(console: Console) -> Console:
-    """Return where to say what is being done: in a terminal there, otherwise beside the results, which may be kept."""
-    return console if console.is_terminal else open_console(stderr=True)
+def progress_console() -> Console:
+    """Return where to print progress: stderr, so that a file of results has none of it."""
+    return open_console(stderr=True)
 
 
 def finite(value: float) -> float | None:
@@ -71,15 +71,15 @@ def print_warnings(console: Console, options: Mapping[str, str] | None = None) -
 
 
 @contextmanager
-def progress(console: Console, name: str, share: Callable[[int], float] | None = None) -> Iterator[None]:
+def progress(name: str, share: Callable[[int], float] | None = None) -> Iterator[None]:
     """Show what is done in a ``with`` block: a bar in a terminal, otherwise a line at once and one every half minute.
 
     `share` says how much of the work is done after so many fits, if they do not all take the same time. Work that is
     not counted is shown as well, by its name and by those of its steps.
     """
-    work = _Work(name, share)
-    shown = _bar(console, work) if console.is_terminal else _lines(beside(console), work)
-    notices = on_notice(lambda sentence: say(beside(console), sentence))
+    work, there = _Work(name, share), progress_console()
+    shown = _bar(there, work) if there.is_terminal else _lines(there, work)
+    notices = on_notice(lambda sentence: say(there, sentence))
     with shown, on_progress(work.count), on_step(work.begin), notices:
         yield
 
@@ -184,12 +184,19 @@ def _lines(console: Console, work: _Work) -> Iterator[None]:
         reporter.join()
 
 
-# -------------------------------------------------------------------------------------------------------- columns table
+# --------------------------------------------------------------------------------------------------------------- tables
+
+
+def new_table(title: str) -> Table:
+    """Return an empty table without lines, with its title on the left."""
+    style = "bold"
+    return Table(title=escape(visible(title)), title_justify="left", title_style=style, box=None, pad_edge=False,
+                 padding=(0, 2, 0, 0))  # fmt: skip
 
 
 def print_columns(console: Console, data: "DataAsRead") -> None:
     """Print a table of the columns that matter most, and how many others there are of which kind."""
-    table = Table(title=escape(visible(data.title)))
+    table = new_table(data.title)
     table.add_column("column", overflow="fold")
     table.add_column("read as", no_wrap=True)
     table.add_column("missing", justify="right", no_wrap=True)
@@ -208,66 +215,89 @@ def print_columns(console: Console, data: "DataAsRead") -> None:
 
 # ---------------------------------------------------------------------------------------------------------------- study
 
+_STYLES = {"good": "bold green", "warning": "bold yellow", "unknown": "bold cyan"}
+
+
+def print_summary(console: Console, facts: "Facts") -> None:
+    """Print the four lines that sum up a study."""
+    from stablebag.showing.facts import summary_text
+
+    for line in facts.summary:
+        text = Text(summary_text([line], console.width - 1))
+        text.stylize(_STYLES[line.status], 0, len(line.label))
+        console.print(text, highlight=False)
+
 
 def print_study(
     console: Console,
     facts: "Facts",
-    notes: Iterable[str] = (),
-    check_first: Sequence[str] = (),
+    *,
+    data: Sequence[str] = (),
+    remarks: Sequence[str] = (),
+    warnings: Sequence[str] = (),
     rows: str = ROW_NUMBERS,
+    verbose: bool = False,
 ) -> None:
-    """Print a study: what to check first, conclusion and advice, tables of facts, suspicious rows, notes."""
-    from stablebag.showing.verdict import AFTER_CHECKS, UNTIL_CHECKED
+    """Print a study: four lines, what is suspicious, tables of numbers, rows to look at, and the data.
 
-    verdict = facts.verdict
-    if check_first:
-        _paragraph(console, "Check first:", style="bold")
-        for warning in check_first:
-            _point(console, warning)
-        _paragraph(console, UNTIL_CHECKED)
+    Parameters
+    ----------
+    data : sequence of str
+        Sentences about the table, below the numbers.
+    remarks : sequence of str
+        What was odd when the table was read.
+    warnings : sequence of str
+        What is suspicious about the data, in full.
+    rows : str
+        Which row has number 0; "" if rows have names.
+    verbose : bool
+        Whether to print all numbers, reasons and guarantees in words.
+    """
+    from stablebag.showing.facts import rows_text
+
+    print_summary(console, facts)
+    for heading, sentences in (("Check first:", warnings), ("How the table was read:", remarks)):
+        if sentences:
+            console.print()
+            _paragraph(console, heading, style="bold")
+            for sentence in sentences:
+                _point(console, sentence)
+    width = console.width - 1
+    for table in facts.tables(width, verbose=verbose):
         console.print()
-    _paragraph(console, verdict.headline, style="bold")
-    _paragraph(console, f"{AFTER_CHECKS} {verdict.advice}" if check_first and verdict.advice else verdict.advice)
-    for remark in verdict.remarks:
-        _paragraph(console, f"Also: {remark.headline[0].lower()}{remark.headline[1:]} {remark.advice}".rstrip())
+        _lines_of(console, table)
+    for name in ("moving the predictions", "worth a look"):
+        if (listed := facts.list(name)) is not None:
+            console.print()
+            _lines_of(console, rows_text(listed, width))
+    if verbose:
+        console.print()
+        _paragraph(console, "What the four lines rest on:", style="bold")
+        for sentence in (
+            facts.verdict.headline,
+            *(remark.headline for remark in facts.verdict.remarks),
+            *facts.reasons,
+        ):
+            _point(console, sentence)
+        for sentence in facts.sentences.values():
+            console.print()
+            _paragraph(console, " ".join(sentence.split()))
     console.print()
-    for reason in facts.reasons:
-        _point(console, reason)
-    console.print()
-    changes, scores, guarantees = map(facts.section, ("changes", "scores", "guarantees"))
-    _paragraph(console, f"{', and '.join(filter(None, (changes.caption, scores.caption)))}:")
-    console.print(_table(scores.columns, changes, scores))
-    _paragraph(console, f"{guarantees.caption}:")
-    console.print(_table(guarantees.columns, guarantees))
-    _paragraph(console, guarantees.note)
-    console.print()
-    for listed in facts.lists:
-        _paragraph(console, listed.sentence)
-    _paragraph(console, rows)
-    for note in notes:
-        _paragraph(console, note)
+    _paragraph(console, " ".join(filter(None, [*data, rows])))
 
 
-def _table(columns: Mapping[str, str], *sections: "Section") -> Table:
-    """One table of the facts of some sections."""
-    table = Table()
-    table.add_column()
-    for name in columns.values():
-        table.add_column("\n".join(textwrap.wrap(name, 12)), justify="right", max_width=17)
-    for section in sections:
-        table.add_section()
-        for fact in section.facts:
-            table.add_row(fact.label, *map(fact.text, columns))
-    return table
+def _lines_of(console: Console, text: str) -> None:
+    """Print text whose lines are as long as they should be."""
+    console.print(visible(text), highlight=False, markup=False, soft_wrap=True)
 
 
 def _paragraph(console: Console, text: str, style: str = "") -> None:
     if text:
-        console.print(visible(text), highlight=False, markup=False, style=style)
+        shown = textwrap.fill(visible(text), console.width - 1, break_on_hyphens=False)
+        console.print(shown, highlight=False, markup=False, style=style, soft_wrap=True)
 
 
 def _point(console: Console, text: str) -> None:
     """A line of a list, whose further lines are indented."""
-    grid = Table.grid(padding=(0, 1))
-    grid.add_row("-", printable(text, most=10_000))
-    console.print(grid, highlight=False, markup=False)
+    _lines_of(console, textwrap.fill(f"- {printable(text, most=10_000)}", console.width - 1, subsequent_indent="  ",
+                                     break_on_hyphens=False))  # fmt: skip

@@ -7,7 +7,7 @@ import click
 from rich.table import Table
 
 from stablebag._writing import refuse_unwritable_folder
-from stablebag.cli.options import run_options
+from stablebag.cli.options import BAGS, DATA, OUTPUT, Command, option, run_options
 from stablebag.cli.printing import open_console, progress, say
 
 _QUICK_BAGS = 500
@@ -15,31 +15,18 @@ _PAPER_BAGS = 10_000
 _MOST_BAGS = 10_000_000  # which take days, and have room in memory
 
 
-@click.command()
-@click.option("--setting", "settings", type=click.IntRange(1, 4), multiple=True, help="Only this setting; repeatable.")
-@click.option(
-    "--variant",
-    type=click.Choice(["script", "text"]),
-    default="script",
-    show_default=True,
-    help="Data as the authors' script made them (the paper's figures), or as the paper's text says.",
-)
-@click.option("--n-bags", type=click.IntRange(2, _MOST_BAGS), help=f"The number of bags.  [default: {_PAPER_BAGS}]")
-@click.option("--quick", is_flag=True, help=f"{_QUICK_BAGS} bags: about a minute on two cores.")
-@click.option(
-    "--literal-rows",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Also refit the subbagged learner on fresh bags for so many rows; takes twice that many times --n-bags fits.",
-)
-@click.option(
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("reproduction"),
-    show_default=True,
-    help="The folder for figures, numbers and the cache.",
-)
+@click.command(cls=Command)
+@option("--setting", "settings", metavar="N", type=click.IntRange(1, 4), multiple=True, group=DATA,
+        default_text="all four", help="One setting, 1 to 4. Can be repeated.")  # fmt: skip
+@option("--variant", metavar="NAME", type=click.Choice(["script", "text"]), default="script", group=DATA,
+        default_text="script", help="Data of the authors' script, or of the text.")  # fmt: skip
+@option("--n-bags", metavar="N", type=click.IntRange(2, _MOST_BAGS), group=BAGS, default_text=f"{_PAPER_BAGS}",
+        help="Number of bags.")  # fmt: skip
+@option("--quick", is_flag=True, group=BAGS, help=f"Use {_QUICK_BAGS} bags: about a minute on two cores.")
+@option("--literal-rows", metavar="N", type=click.IntRange(0), default=0, default_text="0",
+        help="Also refit with new bags, for N rows (slow).")  # fmt: skip
+@option("--output", type=click.Path(file_okay=False, path_type=Path), default=Path("reproduction"), metavar="FOLDER",
+        group=OUTPUT, default_text="reproduction", help="Folder for figures, numbers and cache.")  # fmt: skip
 @run_options
 def reproduce(
     settings: tuple[int, ...],
@@ -51,11 +38,11 @@ def reproduce(
     jobs: int,
     seed: int,
 ) -> None:
-    """Redo the experiments and figures of the paper from scratch, and compare its claims with the numbers.
+    """Repeat the experiments of the paper and check its claims.
 
-    Each of the four settings measures a learner by refitting it without each row, and its subbagged version by reusing
-    the bags. Writes Figures 1 to 3 as PNG, SVG and PDF and every number as JSON. What is done is kept in OUTPUT/cache:
-    an interrupted run continues where it stopped.
+    Each of the four settings refits a model without each row, and compares it with its bagged version. The command
+    writes Figures 1 to 3 as PNG, SVG and PDF, and all numbers as JSON. It keeps finished work in OUTPUT/cache, so an
+    interrupted run continues where it stopped.
 
     \b
     Example:
@@ -82,7 +69,7 @@ def reproduce(
     results = []
     try:
         for k in chosen:
-            with progress(console, f"Setting {k}: {SETTINGS[k].title}"):
+            with progress(f"Setting {k}: {SETTINGS[k].title}"):
                 results.append(experiments.run(k, **options))
     except KeyboardInterrupt as interrupt:
         where = f"What was done is kept in {output / 'cache'}; the same command continues from there."

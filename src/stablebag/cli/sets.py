@@ -10,8 +10,8 @@ from rich.table import Table
 
 from stablebag._wording import NUMBER_OF_ROW, percent, visible
 from stablebag._writing import refuse_unwritable, whole
-from stablebag.cli.options import keep_option, save_option, table_options
-from stablebag.cli.printing import open_console, print_warnings, progress, say
+from stablebag.cli.options import DATA, FILE, OUTPUT, Command, keep_option, option, save_option, table_options
+from stablebag.cli.printing import new_table, open_console, print_warnings, progress, say
 from stablebag.tables.text import paths_of
 
 _SHOWN = 5  # rows in the terminal
@@ -19,18 +19,19 @@ _CLASSES = 12
 _METHODS = ("inflated-argmax", "jackknife+")
 
 
-@click.command()
+@click.command(cls=Command)
 @table_options
-@click.option("--test", type=click.Path(path_type=Path), required=True, help="The rows to predict.")
-@click.option("--method", type=click.Choice(_METHODS), default="inflated-argmax", show_default=True,
-              help="How sets are made: inflated-argmax is stable, jackknife+ covers the true label.")  # fmt: skip
-@click.option("--delta", type=float, help="For stable sets: the share of the training rows without which a set may "
-              "have no label in common with this one.  [default: 0.05]")  # fmt: skip
-@click.option("--confidence", type=float, help="For jackknife+: the level of the sets.  [default: 0.9]")
-@click.option("--by-class/--overall", default=None, help="For jackknife+: cover each class at this level, or rows of "
-              "all classes together and perhaps none of a rare one.  [default: --by-class]")  # fmt: skip
+@option("--test", type=click.Path(path_type=Path), metavar="FILE", group=DATA, required=True, help="Rows to predict.")
+@option("--method", metavar="NAME", type=click.Choice(_METHODS), default="inflated-argmax", group=OUTPUT,
+        default_text="inflated-argmax", help="Or jackknife+ (see above).")  # fmt: skip
+@option("--delta", metavar="SHARE", type=float, group=OUTPUT, default_text="0.05",
+        help="For inflated-argmax: rows not covered.")  # fmt: skip
+@option("--confidence", metavar="LEVEL", type=float, group=OUTPUT, default_text="0.9",
+        help="For jackknife+: level of the sets.")  # fmt: skip
+@option("--by-class/--overall", default=None, group=OUTPUT,
+        help="For jackknife+: cover each class (default), or all.")  # fmt: skip
 @keep_option
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write them (CSV).")
+@option("--output", type=FILE, metavar="FILE", group=OUTPUT, help="Write sets to this CSV file.")
 @save_option
 def sets(
     test: Path,
@@ -43,17 +44,24 @@ def sets(
     save: Path | None,
     **options: Any,
 ) -> None:
-    """Predict sets of labels for the rows of a table: one label where it leads clearly, several where it does not.
+    """Predict sets of labels for the rows of a table.
 
-    Without most single training rows, the set still has a label in common with this one, and that is proved. With
-    --group, whole groups are left out in place of rows, such as all visits of a patient. With --method jackknife+, the
-    sets cover the true label instead, and each class as often as promised.
+    A row gets one label where the model is clear, and several where it is not. There are two methods:
 
     \b
-    Example:
-      stablebag sets patients.csv --target diagnosis --test new.csv --output sets.csv
-      stablebag sets visits.csv --target diagnosis --group patient_id --test new.csv
-      stablebag sets patients.csv --target diagnosis --test new.csv --method jackknife+ --confidence 0.9
+    inflated-argmax  Stable: leave out one training row, and with most rows the
+                     new set still has a label in common with this one.
+    jackknife+       Covers the true label, for each class (--by-class) or for
+                     all rows together (--overall).
+
+    With --group, both are about leaving out whole groups, such as patients. Models: tree, forest, boosting, logistic,
+    knn, mlp, svm, or package.module:Class.
+
+    \b
+    Examples:
+      stablebag sets patients.csv --target diagnosis --test new.csv
+      stablebag sets patients.csv --target diagnosis --test new.csv \\
+        --method jackknife+ --confidence 0.9 --output sets.csv
     """
     from stablebag.cli import training
     from stablebag.cli.saving import check_can_save, save_model
@@ -84,26 +92,24 @@ def sets(
     refuse_unwritable(output, *paths_of(options["table"]), test)
     check_can_save(save, *paths_of(options["table"]), test)
     console = open_console()
-    with progress(console, "Reading"):
+    with progress("Reading"):
         tables = TwoTables.read(options, test, "classification")
     for warning in tables.table.as_read.warned:
         say(console, warning)
     new, columns = tables.new, tables.new.columns_to_write(keep)
-    model = tables.model(console, BaggedClassifier, random_number=covers)
-    with progress(console, "Fitting"):
+    model = tables.model(BaggedClassifier, random_number=covers)
+    with progress("Fitting"):
         model.fit(**tables.to_fit)
     with print_warnings(console, {"by_class=False": "--overall", "by_class=True": "--by-class"}):
         found = predict_set(model, new.X, method=method, **about)
     say(console, conclusion(found))
     say(console, f"{found.guarantee} {describe_random_bags(model)}".strip())
     if not covers and not (found.sizes == 1).any():
-        say(console, "More training rows, more bags or a larger --delta give smaller sets.")
+        say(console, "More training rows, more bags or a larger --delta may give smaller sets.")
     console.print(_table(found))
     known = new.y if new.y is not None and set(new.y) & set(tables.table.y) else None
     if found.training_coverage is not None or known is not None:
         console.print(_classes(found, known))
-    for note in tables.notes:
-        say(console, note)
     if tables.table.groups is not None:
         say(console, f"Trained on {training.count_rows(tables.table.groups)}.")
         seen = training.describe_seen_groups(tables.table.groups, new.groups)
@@ -112,14 +118,16 @@ def sets(
     elif tables.suggestion:
         say(console, tables.suggestion)
     if known is not None:
-        one = f"{percent(found.correct_singletons(known))} have it as the only one"
+        one = f"{percent(found.correct_singletons(known))} of the sets have only the known label"
         say(console, f"{percent(found.coverage(known))} of the known labels are in their sets; {one}.")
         for noticed in copies_to_predict(tables.table.X, tables.table.y, new):
             say(console, noticed)
+    for note in tables.notes:
+        say(console, note)
     if output is not None:
         with whole(output) as partial:
             new.with_results(columns_of(found), columns, "set").to_csv(partial, index=False)
-        say(console, f"{len(found):,} sets are in {output}.")
+        say(console, f"Sets: {output}")
     if save is not None:
         say(console, save_model(save, model, tables.table.reading, options["table"]))
 
@@ -133,15 +141,15 @@ def conclusion(found: Any) -> str:
         why = f"the model is too unsure to back any label, so treat {'it' if none == 1 else 'them'} as undecided"
         rest.append(f"{none:,} get{'s' if none == 1 else ''} none: {why}")
     number = "1 row" if len(found) == 1 else f"{len(found):,} rows"
-    return "; ".join([f"Of {number}, {one:,} get{'s' if one == 1 else ''} one label", *rest]) + "."
+    return "; ".join([f"{one:,} of {number} get{'s' if one == 1 else ''} one label", *rest]) + "."
 
 
 def _table(found: Any) -> Table:
     """Some sets, those of several labels first, with the probabilities of the two labels that lead."""
-    more = f", several labels first; {len(found) - _SHOWN:,} more rows are not shown" if len(found) > _SHOWN else ""
+    more = f" ({_SHOWN} of {len(found):,}, several labels first)" if len(found) > _SHOWN else ""
     shown = np.argsort(found.sizes == 1, kind="stable")[:_SHOWN] if more else range(len(found))
     listed = found.to_list()
-    table = Table(title=f"Sets of labels{more}")
+    table = new_table(f"Sets of labels{more}")
     table.add_column(NUMBER_OF_ROW, justify="right")
     table.add_column("labels")
     table.add_column("probabilities of the first two")
@@ -156,12 +164,12 @@ def _table(found: Any) -> Table:
 def _classes(found: Any, y: Any) -> Table:
     """What each class gets, the rarest first: how many sets have it, and which share of its rows is covered."""
     labels, sizes = found.labels.tolist(), [0] * len(found.labels)
-    columns = {"sets that have it": [f"{share:.1%}" for share in found.members.mean(axis=0)]}
+    columns = {"in sets": [percent(share) for share in found.members.mean(axis=0)]}
     if found.training_coverage is not None:
         sizes = found.training_rows.tolist()
         shares = zip(found.training_coverage, sizes, strict=True)
-        columns["training rows covered\n(estimate)"] = [
-            f"no estimate ({size:,})" if np.isnan(share) else f"{share:.1%} of {size:,}" for share, size in shares
+        columns["training rows covered (estimate)"] = [
+            f"no estimate ({size:,})" if np.isnan(share) else f"{percent(share)} of {size:,}" for share, size in shares
         ]
     if y is not None:
         by_class = found.coverage_by_class(y)
@@ -169,10 +177,10 @@ def _classes(found: Any, y: Any) -> Table:
         counts = [int((y == label).sum()) for label in labels]
         sizes = [*(sizes if any(sizes) else counts), *counts[len(sizes) :]]
         known = zip(labels, counts, strict=True)
-        columns["new rows covered"] = [f"{by_class[label]:.1%} of {n:,}" if n else "" for label, n in known]
+        columns["new rows covered"] = [f"{percent(by_class[label])} of {n:,}" if n else "" for label, n in known]
     order = sorted(range(len(labels)), key=lambda k: sizes[k])
-    more = f", the rarest first; {len(order) - _CLASSES:,} more are not shown" if len(order) > _CLASSES else ""
-    table = Table(title=f"What each class gets{more}")
+    more = f" (the {_CLASSES} rarest of {len(order):,})" if len(order) > _CLASSES else ""
+    table = new_table(f"Classes{more}")
     table.add_column("class")
     for name in columns:
         table.add_column(name, justify="right")

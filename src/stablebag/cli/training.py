@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from sklearn.base import clone
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -297,7 +296,8 @@ class TwoTables:
     @property
     def notes(self) -> list[str]:
         """Sentences about how the tables were read."""
-        return [*self.table.notes, *self.table.as_read.lines(), *self.new.notes, self.table.guarantee_scope()]
+        scope = [self.table.guarantee_scope()] if self.table.decisive else []
+        return [*self.table.notes, *self.table.as_read.lines(), *self.new.notes, *scope]
 
     @property
     def to_fit(self) -> dict[str, Any]:
@@ -312,7 +312,7 @@ class TwoTables:
         some = self.table.X_test if self.table.is_in_files else self.table.X
         return suggest_group(some) if self.table.groups is None else ""
 
-    def model(self, console: Console, kind: Any, *, random_number: bool) -> Any:
+    def model(self, kind: Any, *, random_number: bool) -> Any:
         """Return a model of a kind that is to be fitted; scheme, learner and number of bags are checked.
 
         How many bags there is time for is settled here. If a theorem is for a random number of bags, their number is
@@ -326,7 +326,7 @@ class TwoTables:
         try:
             as_law(scheme, n_units, kind.__name__)
             load = settled(
-                console, pipeline, data.X, data.y, scheme, units=n_units, noun=noun, n_bags=options["n_bags"],
+                pipeline, data.X, data.y, scheme, units=n_units, noun=noun, n_bags=options["n_bags"],
                 n_refits=0, size_is_given=options["bag_size"] is not None, jobs=options["jobs"],
                 limit=options["time_limit"], seed=options["seed"],
             )  # fmt: skip
@@ -339,8 +339,8 @@ class TwoTables:
             n_bags = random_n_bags(load.scheme, n_units, load.n_bags, seed)
             if int(n_bags) < _FEWEST_BAGS:
                 raise TableError(
-                    f"The number of bags is drawn at random, {load.n_bags} on average, and came out as "
-                    f"{int(n_bags)}. Take more of them with --n-bags."
+                    f"The number of bags is drawn at random, {load.n_bags} on average, and was {int(n_bags)}. Use a "
+                    "larger --n-bags."
                 )
         return kind(pipeline, scheme=load.scheme, n_bags=n_bags, n_jobs=options["jobs"], random_state=options["seed"])
 
@@ -349,4 +349,4 @@ def describe_random_bags(model: Any) -> str:
     """Say in a sentence how many bags were fitted, if that was drawn at random; "" otherwise."""
     if not isinstance(model.n_bags, RandomBags):
         return ""
-    return f"{int(model.n_bags):,} bags were fitted: a number drawn at random, for which this is proved."
+    return f"{int(model.n_bags):,} bags were fitted; the guarantee needs a number of bags drawn at random."

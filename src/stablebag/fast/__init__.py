@@ -1,4 +1,4 @@
-"""Solvers: the same models as scikit-learn's to the last bit, faster. Importing this package registers them."""
+"""Solvers: faster fits of the same models as scikit-learn's, to the last bit. Importing this package registers them."""
 
 from stablebag.fast.linear import Linear
 from stablebag.fast.neighbours import Neighbours

@@ -1,4 +1,4 @@
-"""Linear models, alone or at the end of a pipeline, in scikit-learn's own arithmetic."""
+"""Linear models, alone or at the end of a pipeline, with scikit-learn's arithmetic."""
 
 import itertools
 from abc import ABC, abstractmethod
@@ -34,22 +34,22 @@ from stablebag.models.solving import (
 )
 
 # ------------------------------------------------------------------------------------------------------------- matrices
-# Rows and points as the matrices that scikit-learn's linear models work on, in the same order in memory.
+# Rows and points as the matrices that scikit-learn's linear models use, in the same memory order.
 #
-# The order matters: sums and products are rounded in another way when a matrix lies column by column.
+# The order matters: sums and products are rounded differently if a matrix is stored column by column.
 
-LARGEST = 1e140  # squares of numbers up to this, and sums of these, are finite
+LARGEST = 1e140  # the squares of numbers up to this, and the sums of squares, are finite
 
 
 class BagRows:
-    """The rows of bags, each bag as a new matrix of float64 in the order in which scikit-learn would get it.
+    """The rows of bags, each bag as a new float64 matrix in the memory order that scikit-learn would get.
 
     Parameters
     ----------
     X : array or data frame
         The training rows.
     by_row : bool, default=False
-        Whether the learner puts them row by row in any case.
+        Whether the learner always converts them to row-major order.
     """
 
     def __init__(self, X: Any, *, by_row: bool = False) -> None:
@@ -60,7 +60,7 @@ class BagRows:
             raise NotCovered(f"numbers of type {matrix.dtype} are not covered")
         matrix = matrix.astype(np.float64, copy=False)
         if not (np.abs(matrix) <= LARGEST).all():
-            raise NotCovered("missing values, and numbers beyond 1e140, are not covered")
+            raise NotCovered("missing values and numbers beyond 1e140 are not covered")
         self.by_row = by_row or _comes_by_row(X)
         self.matrix = np.ascontiguousarray(matrix if self.by_row else matrix.T)
 
@@ -70,14 +70,14 @@ class BagRows:
         return int(self.matrix.shape[1 if self.by_row else 0])
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Return these rows as a matrix of their own."""
+        """Return these rows as a new matrix."""
         if self.by_row:
             return self.matrix.take(rows, axis=0)
         return self.matrix.take(rows, axis=1).T
 
 
 def points_matrix(X: Any) -> np.ndarray | None:
-    """Return points as scikit-learn's linear models see them; None if they should look at them themselves."""
+    """Return points as scikit-learn's linear models convert them; None if the models should do that themselves."""
     if not isinstance(X, np.ndarray) and not hasattr(X, "columns"):
         return None
     try:
@@ -94,7 +94,7 @@ def points_matrix(X: Any) -> np.ndarray | None:
 
 
 def column_sums(X: np.ndarray) -> np.ndarray:
-    """Return ``np.sum(X, axis=0)``, to the last bit: of a matrix row by row, `einsum` adds in the same order, faster.
+    """Return ``np.sum(X, axis=0)`` to the last bit; `einsum` adds rows in the same order, but faster.
 
     >>> column_sums(np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([4., 6.])
@@ -105,42 +105,42 @@ def column_sums(X: np.ndarray) -> np.ndarray:
 
 
 def _comes_by_row(X: Any) -> bool:
-    """Whether the rows of a bag reach a learner row by row."""
+    """Whether a learner gets the rows of a bag in row-major order."""
     sample = check_array(take_rows(X, np.zeros(2, dtype=int)), dtype=np.float64)
     if not sample.flags.c_contiguous and not sample.flags.f_contiguous:
-        raise NotCovered("a table whose rows are spread out in memory is not covered")
+        raise NotCovered("a table that is not contiguous in memory is not covered")
     return bool(sample.flags.c_contiguous)
 
 
 # ---------------------------------------------------------------------------------------------------------------- steps
-# Steps of pipelines in front of linear models: scaling, and filling in missing values where there are none.
+# Pipeline steps before linear models: scaling, and imputation of tables without missing values.
 
 _EPS = float(np.finfo(np.float64).eps)
 
 
 class Step(ABC):
-    """A transformer of scikit-learn without data. What it finds in a bag is a flat array."""
+    """A scikit-learn transformer without data. What it learns from a bag is a flat array, `found`."""
 
     @abstractmethod
     def fit(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the matrix transformed, perhaps in place, and what was found."""
+        """Return the transformed matrix, perhaps changed in place, and what was found."""
 
     @abstractmethod
     def transform(self, X: np.ndarray, found: np.ndarray) -> np.ndarray:
-        """Return a matrix transformed; the matrix itself does not change."""
+        """Return the transformed matrix without changing the original."""
 
     @abstractmethod
     def fill(self, transformer: Any, found: np.ndarray, n_rows: int) -> None:
-        """Give an unfitted transformer the attributes that its fit would have set."""
+        """Set the attributes on an unfitted transformer that its fit would have set."""
 
     @abstractmethod
     def size(self, n_features: int) -> int:
-        """Return how many numbers are found in a bag."""
+        """Return the length of `found`."""
 
 
 @dataclass(frozen=True)
 class ScalerStep(Step):
-    """`StandardScaler`. Found: the means, the variances, the scales, as far as it looks at them."""
+    """`StandardScaler`. Found: the means, variances and scales that it uses."""
 
     with_mean: bool
     with_std: bool
@@ -157,7 +157,7 @@ class ScalerStep(Step):
         if not found.size:
             return X, found
         sums, mean = column_sums(X), found[:d]
-        np.divide(sums + 0.0, m, out=mean)  # scikit-learn adds them to zero
+        np.divide(sums + 0.0, m, out=mean)  # scikit-learn also adds zero
         if self.with_std:
             variance, scale = found[d:].reshape(2, d)
             np.divide(_squares(X, sums), m, out=variance)
@@ -186,7 +186,7 @@ class ScalerStep(Step):
 
 
 def _squares(X: np.ndarray, sums: np.ndarray) -> np.ndarray:
-    """The sums of squares around the means, mended by what rounding of the means has left."""
+    """The sums of squares around the means, corrected for rounding errors of the means."""
     centered = X - sums / len(X)
     left = column_sums(centered)
     squares = column_sums(np.multiply(centered, centered, out=centered))
@@ -196,7 +196,7 @@ def _squares(X: np.ndarray, sums: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ImputerStep(Step):
-    """`SimpleImputer` where nothing is missing. Found: its statistics."""
+    """`SimpleImputer` without missing values. Found: its statistics."""
 
     strategy: str
 
@@ -230,7 +230,7 @@ class ImputerStep(Step):
 
 
 def fill_imputer(imputer: SimpleImputer, statistics: np.ndarray) -> None:
-    """Give an unfitted imputer without an indicator the attributes that its fit would have set."""
+    """Set the attributes on an unfitted imputer without indicator that its fit would have set."""
     imputer._fit_dtype, imputer.indicator_, imputer.statistics_ = statistics.dtype, None, statistics.copy()
     if RELEASE >= 8:
         imputer._fill_dtype = statistics.dtype
@@ -251,32 +251,32 @@ def is_nan(value: Any) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------------------- linear
-# Ridge regression and least squares in scikit-learn's own arithmetic, without its bookkeeping.
+# Ridge regression and least squares with scikit-learn's arithmetic, without its overhead.
 #
-# A form is a learner without data: how it fits the matrix of one bag, and what follows from the numbers it finds.
+# A form is a learner without data: how it fits the matrix of a bag, and what follows from the result.
 
 _NONE = np.empty(0)
-_WELL_CONDITIONED = 1e-10  # of a penalty: the least share of all eigenvalues that rounding cannot hide
-_ILL_CONDITIONED = 10 * float(np.finfo(np.float64).eps)  # ten times what makes scipy warn
+_WELL_CONDITIONED = 1e-10  # the smallest penalty, as a share of all eigenvalues, that rounding cannot hide
+_ILL_CONDITIONED = 10 * float(np.finfo(np.float64).eps)  # ten times the condition number at which scipy warns
 
 
 class LinearArrays(NamedTuple):
-    """One bag's linear model; what its learner does not have is empty."""
+    """One bag's linear model; fields that the learner does not have are empty."""
 
-    coef: np.ndarray  # flat; the coefficients of one feature follow on each other
+    coef: np.ndarray  # flat; the coefficients of one feature are next to each other
     intercept: np.ndarray
     n_rows: int
     n_iter: int = 0
     rank: int = 0
     singular: np.ndarray = _NONE
     seen: np.ndarray = _NONE  # the positions of the bag's classes among all classes
-    steps: np.ndarray = _NONE  # what the steps before the learner found, one after the other
+    steps: np.ndarray = _NONE  # what the steps before the learner found, concatenated
 
 
 class LinearForm(ABC):
-    """A linear learner of scikit-learn without data; its matrices have been checked before."""
+    """A linear learner of scikit-learn without data. Its matrices are already checked."""
 
-    by_row: ClassVar[bool] = False  # whether it puts matrices row by row in any case
+    by_row: ClassVar[bool] = False  # whether it always converts matrices to row-major order
 
     @abstractmethod
     def targets(self, job: FitJob) -> np.ndarray:
@@ -284,18 +284,18 @@ class LinearForm(ABC):
 
     @abstractmethod
     def fit(self, X: np.ndarray, y: np.ndarray) -> LinearArrays | None:
-        """Fit a matrix and its targets, over which it may write; None hands the bag back to scikit-learn."""
+        """Fit a matrix and its targets, and perhaps overwrite them; None hands the bag back to scikit-learn."""
 
     @abstractmethod
     def fill(self, estimator: Any, model: LinearArrays) -> None:
-        """Give an unfitted estimator the attributes that its fit would have set."""
+        """Set the attributes on an unfitted estimator that its fit would have set."""
 
     @abstractmethod
     def predict(self, X: np.ndarray, model: LinearArrays, line: np.ndarray) -> None:
-        """Write the model's predictions at points, or its probabilities of all classes, into a line."""
+        """Write the model's predictions, or its probabilities of all classes, into a line."""
 
     def shape(self, n_points: int) -> tuple[int, ...]:
-        """Return the shape of predictions at so many points."""
+        """Return the shape of the predictions at a number of points."""
         return (n_points,)
 
 
@@ -308,11 +308,11 @@ class _Regression(LinearForm):
     def targets(self, job: FitJob) -> np.ndarray:
         y = np.asarray(job.y)
         if job.classes is not None or y.dtype != np.float64 or y.ndim != 1 or not (np.abs(y) <= LARGEST).all():
-            raise NotCovered("these targets are not covered")
+            raise NotCovered(f"targets of type {y.dtype}, or beyond 1e140, are not covered")
         return y
 
     def center(self, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float] | None:
-        """Subtract their means from X and y, in place, and return the means; None if there is no intercept."""
+        """Subtract the means from X and y in place and return them; None without an intercept."""
         if not self.fit_intercept:
             return None
         offsets, offset = column_sums(X) / len(X), np.add.reduce(y) / len(y)
@@ -321,7 +321,7 @@ class _Regression(LinearForm):
         return offsets, offset
 
     def intercept(self, coef: np.ndarray, means: tuple[np.ndarray, float] | None) -> np.ndarray:
-        """Return the intercept of centered data, in an array; an empty one if there is none."""
+        """Return the intercept for centered data as an array; empty without an intercept."""
         return _NONE if means is None else np.array([means[1] - means[0] @ coef])
 
     def fill(self, estimator: Any, model: LinearArrays) -> None:
@@ -334,7 +334,7 @@ class _Regression(LinearForm):
 
 @dataclass(frozen=True)
 class RidgeForm(_Regression):
-    """`Ridge` by Cholesky's decomposition: of the Gram matrix, or that of rows if there are fewer of these."""
+    """`Ridge` by Cholesky decomposition of X'X, or of XX' if there are fewer rows than columns."""
 
     alpha: float
 
@@ -357,7 +357,7 @@ class RidgeForm(_Regression):
         return LinearArrays(coef := coef.ravel(), self.intercept(coef, means), len(X))
 
     def solution(self, gram: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-        """Solve the equations, with the penalty on the diagonal; None if scikit-learn would warn, or do otherwise."""
+        """Solve the equations with the penalty on the diagonal; None if scikit-learn might warn or switch methods."""
         size = len(gram)
         gram.reshape(-1)[:: size + 1] += self.alpha
         if size == 1 and _divides():
@@ -380,7 +380,7 @@ class RidgeForm(_Regression):
 
 @cache
 def _divides() -> bool:
-    """Whether scipy solves a single equation by a division, as it does since 1.17; before, it took a root."""
+    """Whether scipy solves a single equation by a division, as it does since 1.17; before, it used a root."""
     return all(solve([[a]], [1.0], assume_a="pos")[0] == 1 / a for a in range(2, 50))
 
 
@@ -388,7 +388,7 @@ def _divides() -> bool:
 class LeastSquaresForm(_Regression):
     """`LinearRegression` by singular values."""
 
-    tol: float | None  # None is scikit-learn's own before 1.9
+    tol: float | None  # None for scikit-learn's default before 1.9
 
     @classmethod
     def of(cls, learner: LinearRegression) -> "LeastSquaresForm":
@@ -415,34 +415,34 @@ class LeastSquaresForm(_Regression):
 
 @lru_cache
 def _work_sizes(m: int, d: int, tol: float) -> tuple[int, int]:
-    """The sizes of the arrays that LAPACK asks for, which decide how it proceeds."""
+    """The sizes of the work arrays for LAPACK, which affect how it computes."""
     numbers, whole_numbers, _ = dgelsd_lwork(m, d, 1, tol)
     return int(numbers), int(whole_numbers)
 
 
 def is_number(value: Any) -> bool:
-    """Return whether it is one number, with which scikit-learn reckons in float64."""
+    """Return whether it is a number that scikit-learn converts to float64."""
     return type(value) in (int, float, np.float64, np.int64)
 
 
 # ---------------------------------------------------------------------------------------------------------------- lbfgs
-# The minimizer behind scikit-learn's logistic regression, called directly, so that it takes the same steps.
+# The minimizer of scikit-learn's logistic regression, called directly, so that it takes the same steps.
 
 try:
-    from scipy.optimize._lbfgsb import setulb  # private: `is_known` says whether it is what is expected here
+    from scipy.optimize._lbfgsb import setulb  # private; `is_known` checks that it works as expected
 except ImportError:
     setulb = None
 
 Function = Callable[[np.ndarray, np.ndarray], float]
 
 _MEMORY, _LINE_SEARCH_STEPS, _EVALUATIONS, _PRECISION = 10, 50, 15_000, 64.0  # as scikit-learn and scipy set them
-_NEW_POINT, _EVALUATE, _CONVERGED = 1, 3, 4  # what the minimizer wants, or has done
+_NEW_POINT, _EVALUATE, _CONVERGED = 1, 3, 4  # what the minimizer did or needs next
 
 
 def minimum(function: Function, size: int, tol: float, max_iter: int) -> tuple[np.ndarray, int] | None:
-    """Return where a function is smallest, and the number of steps from zero to there; None if it did not converge.
+    """Return the minimum of a function and the number of steps from zero; None if it did not converge.
 
-    The function returns its value, and writes its gradient into its second argument.
+    The function returns its value and writes its gradient into its second argument.
     """
     x, gradient, value = np.zeros(size), np.zeros(size), 0.0
     bounds, kinds_of_bounds = np.zeros(size), np.zeros(size, np.int32)  # there are none
@@ -467,7 +467,7 @@ def minimum(function: Function, size: int, tol: float, max_iter: int) -> tuple[n
 
 @cache
 def is_known() -> bool:
-    """Return whether scipy's minimizer is the one that is called here."""
+    """Return whether scipy's minimizer has the interface that is used here."""
 
     def function(x: np.ndarray, gradient: np.ndarray) -> float:
         gradient[:] = 2 * (x - 3)
@@ -475,22 +475,22 @@ def is_known() -> bool:
 
     try:
         found = minimum(function, 2, 1e-9, 100)
-    except Exception:  # whatever another version may say to these arguments
+    except Exception:  # another version may raise anything for these arguments
         return False
     return found is not None and bool((np.abs(found[0] - 3) < 1e-6).all())
 
 
 def check_minimizer() -> None:
-    """Raise `NotCovered` if scipy's minimizer is another one."""
+    """Raise `NotCovered` if scipy's minimizer has another interface."""
     if not is_known():
-        raise NotCovered("this version of scipy has another minimizer")
+        raise NotCovered("this version of scipy has a different minimizer")
 
 
 # ------------------------------------------------------------------------------------------------------------- logistic
-# Logistic regression in scikit-learn's own arithmetic and steps, without its bookkeeping.
+# Logistic regression with scikit-learn's arithmetic and steps, without its overhead.
 
 try:
-    from sklearn._loss._loss import CyHalfBinomialLoss, CyHalfMultinomialLoss  # private, but of a version that is known
+    from sklearn._loss._loss import CyHalfBinomialLoss, CyHalfMultinomialLoss  # private; used with known versions only
 except ImportError:
     CyHalfBinomialLoss = CyHalfMultinomialLoss = None
 
@@ -499,7 +499,7 @@ _BOTH = np.arange(2)
 
 @dataclass(frozen=True, eq=False)
 class LogisticForm(LinearForm):
-    """`LogisticRegression` by L-BFGS, of two classes or more; a bag may have only some of all classes."""
+    """`LogisticRegression` by L-BFGS for two or more classes; a bag may lack some classes."""
 
     C: float
     tol: float
@@ -513,7 +513,7 @@ class LogisticForm(LinearForm):
     def of(cls, learner: LogisticRegression, classes: np.ndarray | None) -> Self:
         """Return the form of a learner, or raise `NotCovered`."""
         if classes is None:
-            raise NotCovered("labels that are numbers to be predicted are not covered")
+            raise NotCovered("a classifier in a bagged regressor is not covered")
         check_parameters(
             learner,
             penalty=("deprecated", "l2"),
@@ -531,9 +531,9 @@ class LogisticForm(LinearForm):
         """Return the positions of the labels among all classes."""
         check_minimizer()
         if CyHalfBinomialLoss is None:
-            raise NotCovered("this version of scikit-learn has other losses")
+            raise NotCovered("this version of scikit-learn has different losses")
         if job.y.ndim != 1 or type_of_target(job.y) not in ("binary", "multiclass"):
-            raise NotCovered("these labels are not covered")
+            raise NotCovered(f"labels of kind {type_of_target(job.y)} are not covered")
         positions = np.searchsorted(self.classes, job.y)
         if not np.array_equal(self.classes.take(positions, mode="clip"), job.y):
             raise NotCovered("labels without an order are not covered")
@@ -556,11 +556,11 @@ class LogisticForm(LinearForm):
         return LinearArrays(weights[:inner].copy(), intercept, len(X), n_iter=n_iter, seen=seen)
 
     def strength(self, n_rows: int) -> float:
-        """Return how much the squared coefficients count beside the mean loss."""
+        """Return the weight of the squared coefficients relative to the mean loss."""
         return 1.0 / (self.C * n_rows)
 
     def _two_classes(self, X: np.ndarray, y: np.ndarray) -> Function:
-        """The loss of two classes; every call counts, so it is written to do nothing twice."""
+        """The loss of two classes. It is called so often that nothing is computed twice."""
         (m, d), strength, has_intercept = X.shape, self.strength(len(X)), self.fit_intercept
         half, rows = 0.5 * strength, float(m)
         raw, losses, slopes, pull = np.empty(m), np.empty(m), np.empty(m), np.empty(d)
@@ -585,7 +585,7 @@ class LogisticForm(LinearForm):
         return function
 
     def _more_classes(self, X: np.ndarray, y: np.ndarray, n_classes: int) -> Function:
-        """The loss of more than two classes; the weights of one feature follow on each other."""
+        """The loss of more than two classes; the weights of one feature are next to each other."""
         (m, d), strength, has_intercept = X.shape, self.strength(len(X)), self.fit_intercept
         half, inner = 0.5 * strength, n_classes * d
         raw, losses, slopes = np.empty((m, n_classes)), np.empty(m), np.empty((m, n_classes))
@@ -634,20 +634,20 @@ class LogisticForm(LinearForm):
 
 
 def _lines(coef: np.ndarray, n_lines: int) -> np.ndarray:
-    """The coefficients with a line for each score, as they lie in memory in scikit-learn."""
+    """The coefficients with one line per score, in scikit-learn's memory order."""
     lines = coef.reshape(n_lines, -1, order="F")
     return lines if RELEASE >= 9 else np.ascontiguousarray(lines)
 
 
 # ------------------------------------------------------------------------------------------------------------ pipelines
-# Linear models, alone or at the end of a pipeline, fitted one bag at a time: the same bits as scikit-learn's.
+# The solver: linear models, alone or at the end of a pipeline, fitted one bag at a time.
 
 _SETTINGS = {"transform_output": "default", "enable_metadata_routing": False}
 
 
 @dataclass(frozen=True, eq=False)
 class LinearStructure(Structure):
-    """A linear learner of scikit-learn, with the steps in front of it."""
+    """A linear learner of scikit-learn and the pipeline steps before it."""
 
     learner: Any
     steps: tuple[Step, ...]
@@ -668,7 +668,7 @@ class LinearStructure(Structure):
         return estimator
 
     def fill(self, parts: list[Any], model: LinearArrays) -> None:
-        """Give the unfitted steps and the learner at their end the attributes that their fits would have set."""
+        """Set the attributes on the unfitted steps and the learner that their fits would have set."""
         if self.names is not None:
             parts[0].feature_names_in_ = self.names.copy()
         for part in parts:
@@ -681,7 +681,7 @@ class LinearStructure(Structure):
         X = points_matrix(points.X)
         if X is None or (self.steps and get_config()["transform_output"] != _SETTINGS["transform_output"]):
             return None
-        if self.steps:  # the first of them would copy it
+        if self.steps:  # the first step would copy it
             X = np.array(X, order="K", copy=True)
 
         def predict(models: Sequence[LinearArrays]) -> np.ndarray:
@@ -691,7 +691,7 @@ class LinearStructure(Structure):
                 for step, place in zip(self.steps, self.places, strict=True):
                     matrix = step.transform(matrix, model.steps[place])
                 if self.steps and not np.isfinite(matrix).all():
-                    line[:] = np.nan  # the estimator will refuse it
+                    line[:] = np.nan  # the estimator will raise an error
                 else:
                     self.form.predict(matrix, model, line)
             return lines
@@ -700,7 +700,7 @@ class LinearStructure(Structure):
 
     @cached_property
     def places(self) -> list[slice]:
-        """Where in a model is what each step found."""
+        """The places in a model of what each step found."""
         ends = np.cumsum([0, *(step.size(self.n_features) for step in self.steps)]).tolist()
         return [slice(first, stop) for first, stop in itertools.pairwise(ends)]
 
@@ -730,11 +730,11 @@ class Linear(Solver):
         return RidgeForm.of(learner) if type(learner) is Ridge else LeastSquaresForm.of(learner)
 
     def fit(self, rows: np.ndarray, seed: int) -> LinearArrays | None:
-        """Return the model of a bag; the seed has no influence."""
+        """Return the model of a bag; the seed is not used."""
         try:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 return self._fit(rows)
-        except FloatingPointError:  # scikit-learn warns, and goes on
+        except FloatingPointError:  # scikit-learn warns and continues
             return None
 
     def _fit(self, rows: np.ndarray) -> LinearArrays | None:
@@ -750,16 +750,16 @@ class Linear(Solver):
 
 
 def check_settings() -> None:
-    """Raise `NotCovered` if a setting of scikit-learn changes what pipelines do."""
+    """Raise `NotCovered` if a setting of scikit-learn changes how pipelines work."""
     settings = get_config()
     if other := [name for name, value in _SETTINGS.items() if settings.get(name, value) != value]:
         raise NotCovered(f"scikit-learn's setting {other[0]} is not covered")
 
 
 def check_pipeline(learner: Pipeline) -> None:
-    """Raise `NotCovered` unless a pipeline passes its rows from step to step, and does no more."""
+    """Raise `NotCovered` unless a pipeline only passes its rows from step to step."""
     if learner.memory is not None or learner.verbose or learner.transform_input is not None:
-        raise NotCovered("a pipeline with memory, or that shows what it does, is not covered")
+        raise NotCovered("a pipeline with memory, verbose or transform_input is not covered")
     if extra := sorted(vars(learner).keys() - learner.get_params(deep=False).keys()):
         raise NotCovered(f"this pipeline has the attribute {extra[0]}")
     if not learner.steps:
@@ -767,7 +767,7 @@ def check_pipeline(learner: Pipeline) -> None:
 
 
 def _parts(learner: Any) -> tuple[list[Any], Any]:
-    """The transformers of a pipeline, and the learner at its end."""
+    """The transformers of a pipeline and the learner at its end."""
     if type(learner) is not Pipeline:
         return [], learner
     check_pipeline(learner)

@@ -1,4 +1,4 @@
-"""Nearest neighbours: one search among all rows, of which every bag takes the first that it holds."""
+"""Nearest neighbours: one search among all rows. Every bag uses the nearest rows that it contains."""
 
 import copy
 import math
@@ -29,15 +29,15 @@ from stablebag.models.solving import (
 )
 
 # ----------------------------------------------------------------------------------------------------------- neighbours
-# Nearest neighbours: one search among all rows, of which every bag takes the first that it holds.
+# Nearest neighbours: one search among all rows. Every bag uses the nearest rows that it contains.
 
 _METRICS = ("minkowski", "euclidean", "l2", "manhattan", "l1", "cityblock")
-_FEW_FEATURES = 15  # up to so many, scikit-learn's "auto" builds a tree
-_SHORTFALL = 1e-5  # how often a bag may hold too few of the rows that the search finds
-_DEEPEST = 1000  # among so many neighbours, looking for those in a bag takes as long as a search of its own
-_MOST_BYTES = 2**29  # of the neighbours that are kept while bags predict
+_FEW_FEATURES = 15  # up to this many, scikit-learn's "auto" builds a tree
+_SHORTFALL = 1e-5  # the probability that a bag contains too few of the rows that the search finds
+_DEEPEST = 1000  # with this many neighbours, a separate search for each bag is as fast
+_MOST_BYTES = 2**29  # of the neighbours that are stored while bags predict
 _TINY = float(np.finfo(float).tiny)  # below which numbers have fewer digits
-_BLOCK = 2**22  # the number of neighbours that are searched at once
+_BLOCK = 2**22  # the number of neighbours that are searched at a time
 
 
 class RowsOfBag(NamedTuple):
@@ -48,11 +48,11 @@ class RowsOfBag(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NeighboursStructure(Structure):
-    """The training rows, among which every bag looks for neighbours.
+    """The training rows in which every bag searches its neighbours.
 
-    Rows are ordered by their distance once for all bags. Where that order leaves in doubt what scikit-learn finds in a
-    bag, because rows with different targets are equally far or nearly so, its own model is asked. So ties fall as they
-    do in scikit-learn's search of the bag.
+    Rows are ordered by distance once for all bags. If rows with different targets have the same distance, or nearly the
+    same, this order cannot tell which of them scikit-learn would find in the bag. Then scikit-learn's own model
+    predicts, so that ties are broken in the same way.
     """
 
     model_type: ClassVar[Any] = RowsOfBag
@@ -72,7 +72,7 @@ class NeighboursStructure(Structure):
         return fitted
 
     def plain_estimator(self, model: RowsOfBag, seed: int = 0) -> Any:
-        """Return the fitted estimator that knows no names of features."""
+        """Return the fitted estimator without feature names."""
         return Copies(self.learner).copy(seed).fit(self.X[model.rows], self.y[model.rows])
 
     def predictor(self, points: Points) -> Predictor | None:
@@ -100,18 +100,18 @@ class NeighboursStructure(Structure):
 
     @cached_property
     def depth(self) -> int:
-        """How many neighbours are searched, so that nearly every bag holds enough of them."""
+        """How many neighbours to search, such that nearly every bag contains enough of them."""
         k = int(self.learner.n_neighbors)
         return int(min(len(self.X), k + 1 + nbinom.ppf(1 - _SHORTFALL, k + 1, min(self.share, 1.0))))
 
     @cached_property
     def targets(self) -> np.ndarray:
-        """What is averaged: the targets, or the numbers of the classes."""
+        """The targets, or the numbers of the classes."""
         return self.y if self.classes is None else np.searchsorted(self.classes, self.y)
 
     @cached_property
     def order_matters(self) -> bool:
-        """Whether the order of the neighbours can change the last bit of what they predict; sums may be exact."""
+        """Whether the order of the neighbours can change the last bit of a prediction; some sums are exact."""
         if self.learner.weights == "distance":
             return True
         if self.classes is not None:
@@ -120,7 +120,7 @@ class NeighboursStructure(Structure):
         return not whole or float(np.abs(self.y).max()) * self.learner.n_neighbors >= 2**53
 
     def search(self, points: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distances of the nearest rows and their numbers."""
+        """Return the distances of the nearest rows, and their numbers."""
         if self.method == "brute":
             finder = NearestNeighbors(n_neighbors=depth, algorithm="brute", metric=self.metric).fit(self.X)
             with one_thread():
@@ -139,10 +139,10 @@ class NeighboursStructure(Structure):
         return (KDTree if self.method == "kd_tree" else BallTree)(X, leaf_size, metric=self.metric)
 
     def rounding(self, points: np.ndarray, reduced: np.ndarray) -> np.ndarray:
-        """Return how far a distance, squared if it is Euclidean, can be off in any of scikit-learn's searches.
+        """Return the largest error of a (squared, if Euclidean) distance in any of scikit-learn's searches.
 
-        Trees compute distances in the same way always, and lose a row only if the bound of a node is rounded up past
-        it: that of a box is of the size of the distance, that of a ball of the size of the table. By brute force,
+        Trees always compute distances in the same way. They miss a row only if the bound of a node is rounded up past
+        it. The bound of a box is as large as the distance, the bound of a ball as large as the table. With brute force,
         squared distances are differences of squares.
         """
         unit = 8 * (self.X.shape[1] + 8) * np.finfo(float).eps
@@ -155,7 +155,7 @@ class NeighboursStructure(Structure):
 
 
 class _Neighbours:
-    """The rows nearest to each of some points, in order, and what the bags predict from them."""
+    """The rows nearest to each point, in order, and the bags' predictions from them."""
 
     def __init__(self, structure: NeighboursStructure, points: np.ndarray) -> None:
         self.structure, self.points = structure, points
@@ -171,7 +171,7 @@ class _Neighbours:
         return np.stack([self._of_bag(model) for model in models])
 
     def _search(self) -> None:
-        """Order the rows by distance, and find out how far that order is certain."""
+        """Order the rows by distance, and find up to which place the order is certain."""
         structure, (n_points, depth) = self.structure, (len(self.points), self.depth)
         self.near = np.empty((n_points, depth), dtype=np.int32 if len(structure.X) < 2**31 else np.int64)
         self.distances = np.empty((n_points, depth)) if structure.learner.weights == "distance" else None
@@ -188,17 +188,17 @@ class _Neighbours:
             self._look_for_doubt(some, distances, near)
 
     def _look_for_doubt(self, some: slice, distances: np.ndarray, near: np.ndarray) -> None:
-        """Find the first place at which rows with different targets are too close to tell which is nearer."""
+        """Find the first place where rows with different targets are too close to tell which is nearer."""
         structure = self.structure
-        with np.errstate(over="ignore", invalid="ignore"):  # too far for floats is in doubt
+        with np.errstate(over="ignore", invalid="ignore"):  # distances that overflow are in doubt
             reduced = distances**2 if structure.metric == "euclidean" else distances
             gaps = np.diff(reduced, axis=1)
             close = ~(gaps > structure.rounding(self.points[some], reduced))
         differ = np.diff(structure.targets[near], axis=1) != 0
         doubt = close & (differ | (gaps > 0) if self.distances is not None else differ)
-        if self.depth < len(structure.X):  # rows that were not found may be as far as the last that were
+        if self.depth < len(structure.X):  # rows beyond the search may be as near as the last ones that were found
             close, doubt = (np.column_stack([table, np.ones(len(near), dtype=bool)]) for table in (close, doubt))
-        for place in range(doubt.shape[1] - 2, -1, -1):  # a whole run of rows that are equally far is in doubt
+        for place in range(doubt.shape[1] - 2, -1, -1):  # a whole run of equally distant rows is in doubt
             doubt[:, place] |= close[:, place] & doubt[:, place + 1]
         found = doubt.any(axis=1)
         self.certain[some] = np.where(found, doubt.argmax(axis=1) if doubt.shape[1] else 0, self.depth)
@@ -209,11 +209,11 @@ class _Neighbours:
             self.run_ends = np.concatenate([self.run_ends, ends])
 
     def _of_bag(self, model: RowsOfBag) -> np.ndarray:
-        """The predictions of one bag: from the shared search where it is certain, and else by scikit-learn."""
+        """The predictions of one bag: from the shared search if it is certain, else from scikit-learn."""
         structure, depth, k = self.structure, self.depth, self.k
         counts = np.bincount(model.rows, minlength=len(structure.X))
         near = self.near.reshape(-1)
-        # With "clip", numpy needs no check of the places, all of which exist.
+        # All places exist; with "clip", numpy does not check them.
         places = np.flatnonzero((counts > 0).take(near, mode="clip"))  # of the bag's rows, point after point
         if len(model.rows) > np.count_nonzero(counts):
             places = np.repeat(places, counts.take(near.take(places, mode="clip"), mode="clip"))
@@ -229,18 +229,18 @@ class _Neighbours:
         distances = None if self.distances is None else self.distances.reshape(-1).take(chosen, mode="clip")
         prediction = self._average(model, near.take(chosen, mode="clip"), distances)
         if len(unsure):
-            prediction[unsure] = self._asked(model, unsure)
+            prediction[unsure] = self._by_scikit_learn(model, unsure)
         return prediction
 
     def _can_differ(self, points: np.ndarray, last: np.ndarray, following: np.ndarray) -> np.ndarray:
-        """Whether the row that follows the last neighbour could be in place of one with another target."""
+        """Whether the row after the last neighbour could replace one with another target."""
         assert self.run_ends is not None
         slot, short = self.in_runs[points], last >= self.depth
         ends = self.run_ends[slot, np.minimum(last, self.depth - 1)] if len(self.run_ends) else np.zeros(len(points))
         return np.asarray(short | (slot < 0) | (ends >= self.depth) | (following <= ends))
 
     def _average(self, model: RowsOfBag, rows: np.ndarray, distances: np.ndarray | None) -> np.ndarray:
-        """What neighbours predict, in scikit-learn's arithmetic."""
+        """The prediction from these neighbours, with scikit-learn's arithmetic."""
         structure = self.structure
         targets, weights = structure.targets.take(rows, mode="clip"), None if distances is None else _inverse(distances)
         if structure.classes is None:
@@ -260,8 +260,8 @@ class _Neighbours:
         aligned[:, seen] = scores / scores.sum(axis=1)[:, None]
         return aligned
 
-    def _asked(self, model: RowsOfBag, unsure: np.ndarray) -> np.ndarray:
-        """What scikit-learn finds in the bag; by brute force, that may depend on the other points."""
+    def _by_scikit_learn(self, model: RowsOfBag, unsure: np.ndarray) -> np.ndarray:
+        """scikit-learn's own predictions; with brute force, they may depend on the other points."""
         structure, learner = self.structure, self.structure.learner
         if structure.method != "brute":
             tree = structure.tree(structure.X[model.rows], learner.leaf_size)
@@ -276,7 +276,7 @@ class _Neighbours:
 
 
 class Neighbours(Solver):
-    """Nearest neighbours of scikit-learn: nothing is fitted, and all bags share one search."""
+    """Nearest neighbours: nothing is fitted, and all bags share one search."""
 
     name = "neighbours"
     learners = (KNeighborsRegressor, KNeighborsClassifier)
@@ -287,20 +287,20 @@ class Neighbours(Solver):
         check_neighbours(learner)
         X, names = as_matrix(job.X)
         if method_of(learner, X.shape[1]) == "brute" and (X.dtype != np.float64 or learner.weights == "distance"):
-            raise NotCovered("distances by brute force are not the same in every search")
+            raise NotCovered("with brute force, these distances are rounded differently in each search")
         if method_of(learner, X.shape[1]) == "brute" and job.classes is not None and RELEASE < 9:
-            raise NotCovered("classes of neighbours found by brute force are counted otherwise before version 1.9")
+            raise NotCovered("brute-force classification is covered only from version 1.9")
         if not are_covered(X):
-            raise NotCovered("missing values, and numbers beyond 1e140, are not covered")
+            raise NotCovered("missing values and numbers beyond 1e140 are not covered")
         some = [len(np.unique(job.bags[number])) for number in range(min(10, len(job)))]
         share = max(1, math.fsum(some)) / (len(X) * max(1, len(some)))
-        X = X.copy() if np.may_share_memory(X, job.X) else X  # models keep the rows, and the caller may change them
+        X = X.copy() if np.may_share_memory(X, job.X) else X  # models store the rows, and the caller may change them
         self.structure = NeighboursStructure(learner, X, job.y, job.classes, names, share)
         if self.structure.depth > _DEEPEST:
-            raise NotCovered("bags hold so few of the rows that a search of their own is as fast")
+            raise NotCovered("bags contain so few of the rows that a separate search for each is as fast")
 
     def fit(self, rows: np.ndarray, seed: int) -> RowsOfBag | None:
-        """Return the rows; bags with too few, or so few that scikit-learn looks at all of them, are for it alone."""
+        """Return the rows; None for bags so small that scikit-learn raises, or compares with all their rows."""
         learner = self.structure.learner
         if len(rows) < learner.n_neighbors:
             return None
@@ -312,7 +312,7 @@ class Neighbours(Solver):
 def check_neighbours(learner: Any) -> None:
     """Raise `NotCovered` if a parameter of a learner is not covered."""
     bare = copy.copy(learner)
-    vars(bare).pop("radius", None)  # it is of another kind of neighbours, and no parameter
+    vars(bare).pop("radius", None)  # an attribute for radius neighbours, not a parameter
     check_parameters(
         bare,
         n_neighbors=_is_count,
@@ -330,20 +330,20 @@ def _is_count(value: Any) -> bool:
 
 
 def are_covered(X: np.ndarray) -> bool:
-    """Return whether the squared distances of rows or points are finite."""
+    """Return whether all squared distances between rows and points are finite."""
     largest = min(LARGEST, float(np.finfo(X.dtype).max)) if X.dtype.kind == "f" else LARGEST
     return bool((np.abs(X) <= largest).all())
 
 
 def method_of(learner: Any, n_features: int) -> str:
-    """Return how scikit-learn searches, but for bags so small that "auto" looks at all of their rows."""
+    """Return how scikit-learn searches, except in bags so small that "auto" compares with all their rows."""
     if learner.algorithm != "auto":
         return str(learner.algorithm)
     return "brute" if n_features > _FEW_FEATURES else "kd_tree"
 
 
 def _inverse(distances: np.ndarray) -> np.ndarray:
-    """Return one over the distance; rows at distance zero have all the weight."""
+    """Return one over the distance; rows at distance zero get all the weight."""
     with np.errstate(divide="ignore"):
         weights: np.ndarray = 1.0 / distances
     infinite = np.isinf(weights)
@@ -353,7 +353,7 @@ def _inverse(distances: np.ndarray) -> np.ndarray:
 
 
 def _ends_of_runs(close: np.ndarray, doubt: np.ndarray) -> np.ndarray:
-    """Return, for each place, the last one of its run of equally far rows if that is in doubt, else itself."""
+    """Return, for each place, the end of its run of equally distant rows if the run is in doubt, else the place."""
     places = np.arange(close.shape[1] + 1)
     ends, mixed = np.tile(places, (len(close), 1)), np.column_stack([doubt, np.zeros(len(doubt), dtype=bool)])
     for place in places[-2::-1]:

@@ -1,4 +1,4 @@
-"""Trees behind a reader of columns, as the command line makes them."""
+"""Trees after a `ColumnTransformer`, as the command line builds them."""
 
 import importlib
 from abc import ABC, abstractmethod
@@ -34,14 +34,14 @@ from stablebag.models.solving import (
 )
 
 # ------------------------------------------------------------------------------------------------------------- branches
-# The branches of a reader of columns: numbers, categories and texts, each fitted to the rows of a bag by numpy.
+# The branches of a column reader for numbers, categories and texts, each fitted to a bag with numpy.
 
 _FLOATS = (np.float64, np.float32)
 _SCALER = ScalerStep(with_mean=True, with_std=True)
 
 
 class Found(NamedTuple):
-    """What a branch found in a bag, in flat arrays."""
+    """What a branch learned from a bag, in flat arrays."""
 
     numbers: np.ndarray
     places: np.ndarray
@@ -53,26 +53,26 @@ _NO_NUMBERS, _NO_PLACES, _NO_NAMES = np.empty(0), np.empty(0, np.int64), np.empt
 
 @dataclass(frozen=True)
 class Branch(ABC):
-    """What a reader does with some of the columns: a pipeline of scikit-learn without data."""
+    """What a reader does with some columns: a scikit-learn pipeline without data."""
 
     columns: list[str] | str
     function: Callable[..., Any] | None
 
     @abstractmethod
     def look(self, X: Any) -> Any:
-        """Return what is made of every row by itself, once for all bags; raise `NotCovered` if that is not known."""
+        """Return what can be computed for each row independently, once for all bags; or raise `NotCovered`."""
 
     @abstractmethod
     def fit(self, seen: Any, rows: np.ndarray) -> tuple[np.ndarray, Found]:
-        """Return the matrix of the rows of a bag, and what was found in them; other rows have no part in it."""
+        """Return the matrix of the rows of a bag and what was found, which depends on these rows only."""
 
     @abstractmethod
     def transform(self, seen: Any, found: Found) -> np.ndarray:
-        """Return the matrix of all rows that were looked at, by what was found in a bag."""
+        """Return the matrix of all rows, transformed with what was found in a bag."""
 
     @abstractmethod
     def fill(self, steps: list[Any], found: Found, n_rows: int) -> None:
-        """Give the unfitted steps of the pipeline the attributes that their fits would have set."""
+        """Set the attributes on the unfitted steps of the pipeline that their fits would have set."""
 
     @abstractmethod
     def width(self, found: Found) -> int:
@@ -86,16 +86,16 @@ class Branch(ABC):
         try:
             return self.function(part)
         except Exception as error:
-            raise NotCovered(f"{_called(self.function)} fails on some rows") from error
+            raise NotCovered(f"{_name_of(self.function)} fails on some rows") from error
 
     def _name(self, step: Any) -> None:
-        """Tell a step which columns it saw."""
+        """Set the names of the columns on a step."""
         step.feature_names_in_ = np.array(self.columns, dtype=object)
         step.n_features_in_ = len(self.columns)
 
 
 class Matrix(NamedTuple):
-    """Numbers of all rows, and whether those of a bag reach scikit-learn row by row."""
+    """Numbers of all rows, and whether scikit-learn gets those of a bag in row-major order."""
 
     values: np.ndarray
     missing: np.ndarray
@@ -105,9 +105,9 @@ class Matrix(NamedTuple):
 
 @dataclass(frozen=True)
 class NumberBranch(Branch):
-    """Numbers, or what a function makes of columns: missing ones filled in, perhaps marked, and all scaled.
+    """Numbers, perhaps from a function of columns: imputed, perhaps with missing-value indicators, and scaled.
 
-    Found: the statistics of the imputer, and the means, variances and scales; the places of columns that are marked.
+    Found: the statistics of the imputer, the means, variances and scales, and the places of columns with indicators.
     """
 
     strategy: str
@@ -117,7 +117,7 @@ class NumberBranch(Branch):
         if self.function is None and any(
             not isinstance(kind, np.dtype) or kind.kind not in "iuf" for kind in X[self.columns].dtypes
         ):
-            raise NotCovered("columns of numbers of other types than numpy's own are not covered")
+            raise NotCovered("columns whose type is not a numpy number are not covered")
         values = self._numbers(X)
         sample = self._numbers(take_rows(X, np.zeros(2, dtype=int)))
         if (
@@ -125,7 +125,7 @@ class NumberBranch(Branch):
             or values.dtype != np.float64
             or not (sample.flags.c_contiguous or sample.flags.f_contiguous)
         ):
-            raise NotCovered("numbers that are not of type float64 are not covered")
+            raise NotCovered("numbers of other types than float64 are not covered")
         missing = np.isnan(values)
         if not (np.abs(values[~missing]) <= LARGEST).all():
             raise NotCovered("numbers beyond 1e140 are not covered")
@@ -172,18 +172,18 @@ class NumberBranch(Branch):
         try:
             numbers: np.ndarray = check_array(self._applied(X), dtype=_FLOATS, ensure_all_finite=False, copy=True)
         except (TypeError, ValueError) as error:
-            raise NotCovered("columns that are no numbers are not covered") from error
+            raise NotCovered("columns that are not numbers are not covered") from error
         return numbers
 
     def _marked(self, X: np.ndarray, missing: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """The matrix with the marks of some columns beside it, in the order in memory that scikit-learn makes."""
+        """The matrix with missing-value indicators of some columns, in the memory order that scikit-learn makes."""
         if not self.marks:
             return X
         return np.hstack((X, missing if len(places) == X.shape[1] else missing[:, places]))
 
 
 class Codes(NamedTuple):
-    """Categories of all rows, by their places among the names of each column, which are in order."""
+    """Categories of all rows, by their places among the sorted names of each column."""
 
     codes: list[np.ndarray]
     names: list[np.ndarray]
@@ -192,9 +192,9 @@ class Codes(NamedTuple):
 
 @dataclass(frozen=True)
 class CategoryBranch(Branch):
-    """Categories one-hot; beyond `most` of them, the rarest are one, and so is what the bag has not seen.
+    """One-hot categories; with more than `most`, the rarest share one column with those that the bag lacks.
 
-    Found: the names of the categories; for each column how many there are, how many are rare, and which.
+    Found: the names of the categories; for each column, how many there are, how many are rare, and which.
     """
 
     most: int
@@ -205,7 +205,7 @@ class CategoryBranch(Branch):
         for place in range(frame.shape[1]):
             values = check_array(frame.iloc[:, place], ensure_2d=False, dtype=None, ensure_all_finite=False)
             if values.dtype != object or not all(type(value) is str for value in values):
-                raise NotCovered("categories that are no texts are not covered")
+                raise NotCovered("categories that are not strings are not covered")
             known = sorted(set(values))
             of_name.append({name: code for code, name in enumerate(known)})
             names.append(np.array(known, dtype=object))
@@ -256,7 +256,7 @@ class CategoryBranch(Branch):
         return sum(_targets(len(names), rare)[1] for names, rare in _by_column(found))
 
     def _rare(self, counts: np.ndarray) -> np.ndarray:
-        """The places of categories that are put together: of equally rare ones the first in order."""
+        """The places of the rare categories that share a column; ties go to the first ones."""
         if len(counts) < self.most:
             return _NO_PLACES
         return np.sort(np.argsort(counts, kind="stable")[: len(counts) - self.most + 1])
@@ -264,12 +264,12 @@ class CategoryBranch(Branch):
 
 @dataclass(frozen=True)
 class TextBranch(Branch):
-    """Texts as hashed words, each row by itself: nothing is found in a bag."""
+    """Texts as hashed words, for each row independently: nothing is learned from a bag."""
 
     words: HashingVectorizer
 
     def look(self, X: Any) -> np.ndarray:
-        values: np.ndarray = clone(self.words).transform(self._applied(X)).toarray()  # it notes something in itself
+        values: np.ndarray = clone(self.words).transform(self._applied(X)).toarray()  # transform changes the vectorizer
         return values.astype(np.float32)
 
     def fit(self, seen: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, Found]:
@@ -287,7 +287,7 @@ class TextBranch(Branch):
 
 
 def branch_of(transformer: Any, columns: Any) -> Branch:
-    """Return the branch that is a pipeline of scikit-learn for some columns, or raise `NotCovered`."""
+    """Return the branch for a scikit-learn pipeline and its columns, or raise `NotCovered`."""
     parts = [step for _, step in transformer.steps] if type(transformer) is Pipeline else [transformer]
     types = [type(part) for part in parts]
     if type(columns) is str and types == [FunctionTransformer, HashingVectorizer, FunctionTransformer]:
@@ -306,7 +306,7 @@ def branch_of(transformer: Any, columns: Any) -> Branch:
 def _function_of(transformer: FunctionTransformer) -> Callable[..., Any]:
     check_parameters(transformer, func=anything, feature_names_out=anything)
     if not getattr(transformer.func, "is_row_by_row", False):
-        raise NotCovered(f"it is not known whether {_called(transformer.func)} looks at each row by itself")
+        raise NotCovered(f"{_name_of(transformer.func)} is not known to transform each row independently")
     function: Callable[..., Any] = transformer.func
     return function
 
@@ -328,25 +328,25 @@ def _most_of(encoder: OneHotEncoder) -> int:
     return int(encoder.max_categories)
 
 
-def _called(function: Any) -> str:
+def _name_of(function: Any) -> str:
     return str(getattr(function, "__name__", function))
 
 
 def _means(X: np.ndarray, missing: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """The means of what is not missing, rounded as those of a masked array; 0 where everything is."""
+    """The means of values that are not missing, rounded like those of a masked array; 0 if all are missing."""
     sums = column_sums(np.where(missing, 0.0, X) if (known < len(X)).any() else X)
     return np.where(known > 0, sums / np.maximum(known, 1), 0.0)
 
 
 def _medians(X: np.ndarray, missing: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """The medians of what is not missing; 0 where everything is."""
+    """The medians of values that are not missing; 0 if all are missing."""
     ordered, columns = np.sort(X, axis=0), np.arange(X.shape[1])  # NaN come last
     low, high = ordered[np.maximum(known - 1, 0) // 2, columns], ordered[np.minimum(known // 2, len(X) - 1), columns]
     return np.where(known > 0, (low + high + 0.0) / 2.0, 0.0)  # never a negative zero
 
 
 def _targets(n_names: int, rare: np.ndarray) -> tuple[np.ndarray, int]:
-    """The column of each category, the last for all rare ones, and the number of columns."""
+    """The column of each category (rare ones share the last), and the number of columns."""
     if not len(rare):
         return np.arange(n_names), n_names
     target = np.ones(n_names, dtype=np.int64)
@@ -357,7 +357,7 @@ def _targets(n_names: int, rare: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _lookup(count: int, places: np.ndarray, target: np.ndarray, rare: np.ndarray, width: int) -> np.ndarray:
-    """The column of each of all names: for those that the bag has not seen that of the rare ones, or -1 for none."""
+    """The column of each known name; names that the bag lacks get the column of the rare ones, or -1."""
     lookup = np.full(count, width - 1 if len(rare) else -1)
     lookup[places] = target
     return lookup
@@ -371,7 +371,7 @@ def _one_hot(columns: np.ndarray, width: int) -> np.ndarray:
 
 
 def _by_column(found: Found) -> Any:
-    """Yield the names and the places of the rare ones, column by column."""
+    """Yield the category names and the places of the rare ones, column by column."""
     place = name = 0
     while place < len(found.places):
         n_names, n_rare = found.places[place : place + 2].tolist()
@@ -380,7 +380,7 @@ def _by_column(found: Found) -> Any:
 
 
 # -------------------------------------------------------------------------------------------------------- column reader
-# `ColumnReader`: a `ColumnTransformer` of scikit-learn as branches, which are fitted to the rows of a bag by numpy.
+# `ColumnReader`: scikit-learn's `ColumnTransformer` as branches.
 
 _COVERED = {
     "remainder": "drop", "sparse_threshold": 0.0, "n_jobs": None, "transformer_weights": None, "verbose": False,
@@ -391,7 +391,7 @@ _COVERED = {
 
 @dataclass(frozen=True)
 class ColumnReader:
-    """What reads the columns of a frame, without data.
+    """A `ColumnTransformer` without data.
 
     Attributes
     ----------
@@ -406,7 +406,7 @@ class ColumnReader:
 
     @classmethod
     def of(cls, transformer: ColumnTransformer, names: list[str]) -> "ColumnReader":
-        """Return the reader that is a transformer of a frame with these columns, or raise `NotCovered`."""
+        """Return the reader for a transformer of a frame with these columns, or raise `NotCovered`."""
         parameters = transformer.get_params(deep=False)
         if extra := sorted(vars(transformer).keys() - parameters.keys()):
             raise NotCovered(f"this ColumnTransformer has the attribute {extra[0]}")
@@ -419,7 +419,7 @@ class ColumnReader:
         reader = cls(tuple(branch_of(step, columns) for _, step, columns in transformer.transformers), names)
         used = [name for columns in reader._columns for name in columns]
         if sorted(used) != sorted(names) or len(set(names)) != len(names):
-            raise NotCovered("a table with columns that are read twice, or not at all, is not covered")
+            raise NotCovered("columns that are used twice, or not at all, are not covered")
         return reader
 
     @cached_property
@@ -428,7 +428,7 @@ class ColumnReader:
         return [[branch.columns] if isinstance(branch.columns, str) else branch.columns for branch in self.branches]
 
     def look(self, X: Any) -> list[Any]:
-        """Return what the branches make of every row by itself; raise `NotCovered` if that is not known."""
+        """Return what the branches compute for each row independently, or raise `NotCovered`."""
         if type(X).__module__.partition(".")[0] != "pandas" or type(X).__name__ != "DataFrame":
             raise NotCovered(f"a table of type {type(X).__name__} is not covered")
         if not len(X) or list(X.columns) != self.names:
@@ -436,16 +436,16 @@ class ColumnReader:
         return [branch.look(X) for branch in self.branches]
 
     def fit(self, seen: list[Any], rows: np.ndarray) -> tuple[np.ndarray, list[Found]]:
-        """Return the rows of a bag as float32, column by column in memory, and what each branch found in them."""
+        """Return the rows of a bag as column-major float32, and what each branch found in them."""
         blocks, found = zip(*map(lambda branch, its: branch.fit(its, rows), self.branches, seen), strict=True)
         return _joined(blocks, "F"), list(found)
 
     def transform(self, seen: list[Any], found: list[Found]) -> np.ndarray:
-        """Return all rows that were looked at as float32, row by row in memory, by what was found in a bag."""
+        """Return all rows as row-major float32, transformed with what was found in a bag."""
         return _joined([branch.transform(*its) for branch, *its in zip(self.branches, seen, found, strict=True)], "C")
 
     def fill(self, transformer: Any, found: list[Found], n_rows: int) -> int:
-        """Give an unfitted transformer the attributes that its fit would have set; return the columns of its matrix."""
+        """Set the attributes on an unfitted transformer that its fit would have set; return its number of columns."""
         place = {name: number for number, name in enumerate(self.names)}
         transformer.feature_names_in_ = np.array(self.names, dtype=object)
         transformer.n_features_in_ = len(self.names)
@@ -467,7 +467,7 @@ class ColumnReader:
 
 
 def _no_columns() -> Any:
-    """The columns that are left over, in scikit-learn's own kind of list."""
+    """The remaining columns (none), as scikit-learn's own type of list."""
     if RELEASE >= 7:
         return []
     return importlib.import_module("sklearn.compose._column_transformer")._RemainderColsList([], future_dtype="str")
@@ -483,16 +483,16 @@ def _joined(blocks: Any, order: Any) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------------------------------------- tree pipelines
-# Trees behind a reader of columns: the reader is fitted to each bag by numpy, and its tree grown by the library.
+# The solver: numpy fits the column reader to each bag, and the library grows the tree.
 
 
 class ReadTree(NamedTuple):
-    """One bag's tree, and what its reader found: the arrays of all branches end to end."""
+    """One bag's tree, and what its reader found: the concatenated arrays of all branches."""
 
     numbers: np.ndarray
     places: np.ndarray
     names: np.ndarray
-    sizes: np.ndarray  # how much of each is of which branch
+    sizes: np.ndarray  # the lengths of each branch's parts
     n_rows: int
     nodes: np.ndarray
     impurity: np.ndarray
@@ -503,7 +503,7 @@ class ReadTree(NamedTuple):
 
     @classmethod
     def of(cls, found: list[Found], n_rows: int, tree: TreeArrays) -> "ReadTree":
-        """Put together what was found and grown."""
+        """Combine what the reader found with the tree."""
         sizes = np.array([[len(part) for part in its] for its in found])
         numbers, places, names = map(np.concatenate, zip(*found, strict=True))
         return cls(numbers, places, names, sizes, n_rows, *tree)
@@ -556,14 +556,14 @@ class ReadTreeStructure(Structure):
                     tree = model.tree
                     Forest([tree.nodes], [values_of(tree, self.classes)]).predict(matrix, lines[place : place + 1])
                 else:
-                    lines[place] = np.nan  # the estimator will refuse it
+                    lines[place] = np.nan  # the estimator will raise an error
             return lines[:, :, 0] if self.classes is None else lines
 
         return predict
 
     @cached_property
     def reader(self) -> ColumnReader:
-        """What reads the columns."""
+        """The column reader."""
         return ColumnReader.of(self.learner.steps[0][1], self.names)
 
     @cached_property
@@ -572,10 +572,10 @@ class ReadTreeStructure(Structure):
 
 
 class TreePipelines(Solver):
-    """Trees of scikit-learn behind a `ColumnTransformer`, as the command line makes them; the library must be there.
+    """scikit-learn's trees after a `ColumnTransformer`, as the command line builds them. Needs the compiled library.
 
-    What a branch makes of each row by itself is made once for all bags. What depends on several rows (medians, means,
-    scales, which categories there are) is found in each bag, from its rows alone.
+    What depends on one row only is computed once for all bags. What depends on several rows (medians, means, scales,
+    categories) is computed for each bag from its own rows.
     """
 
     name = "reader and trees"
@@ -604,6 +604,6 @@ class TreePipelines(Solver):
                 matrix, found = self.structure.reader.fit(self._seen, rows)
             grower = self._plan.grower(matrix, self._plan.targets[rows])
             tree = self._plan.grow(grower, np.arange(len(rows)), seed)
-        except (FloatingPointError, MemoryError):  # scikit-learn warns or refuses, or takes less
+        except (FloatingPointError, MemoryError):  # scikit-learn warns or raises, or needs less memory
             return None
         return ReadTree.of(found, len(rows), tree)

@@ -1,4 +1,4 @@
-"""Decision trees grown by the compiled library: scikit-learn's, byte for byte."""
+"""Decision trees grown by the compiled library: scikit-learn's trees, byte for byte."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -25,12 +25,12 @@ from stablebag.models.solving import (
 )
 
 try:
-    from sklearn.tree._tree import NODE_DTYPE, Tree  # private, but its state is what pickling uses
+    from sklearn.tree._tree import NODE_DTYPE, Tree  # private, but pickling uses the same state
 except ImportError:
     NODE_DTYPE = Tree = None
 
 _LARGEST = 2**31 - 1
-_LARGEST_TARGET = 1e100  # sums of squares of larger ones may overflow
+_LARGEST_TARGET = 1e100  # sums of squares of larger targets may overflow
 _SMALLEST_EXPONENT = -400  # squares of smaller numbers may underflow
 MOST_ROWS = 2**26
 
@@ -60,20 +60,20 @@ class TreeStructure(Structure):
 
         def predict(trees: Any) -> np.ndarray:
             forest = trees if isinstance(trees, Forest) else self._forest(trees)
-            said = forest.predict(rows)
-            return said[:, :, 0] if self.classes is None else said
+            lines = forest.predict(rows)
+            return lines[:, :, 0] if self.classes is None else lines
 
         return predict
 
     def stacked(self, models: list[TreeArrays]) -> Any:
         whole = self.classes is None or all(len(model.seen) == len(self.classes) for model in models)
-        return self._forest(models) if whole else models  # values with zeros added would take memory
+        return self._forest(models) if whole else models  # adding zeros for missing classes would take memory
 
     def _forest(self, models: list[TreeArrays]) -> Forest:
         return Forest([model.nodes for model in models], [values_of(model, self.classes) for model in models])
 
     def _as_float32(self, points: Points) -> np.ndarray | None:
-        """The points as the trees see them, if they are finite numbers under the same names."""
+        """The points as the trees convert them, if they are finite numbers with the same feature names."""
         found = points.as_float32
         if found is None and hasattr(points.X, "columns"):
             try:
@@ -90,7 +90,7 @@ class TreeStructure(Structure):
 
 
 class Trees(Solver):
-    """Trees of scikit-learn that look for the best split, on dense numbers; the compiled library must be there."""
+    """scikit-learn's trees with the best splitter, on dense numbers. Needs the compiled library."""
 
     name = "trees"
     learners = (DecisionTreeRegressor, DecisionTreeClassifier)
@@ -101,13 +101,13 @@ class Trees(Solver):
         matrix, names = as_matrix(job.X)
         X = as_float32(matrix)
         if X is None:
-            raise NotCovered("trees look at missing, infinite or very large values themselves")
+            raise NotCovered("missing, infinite or very large values are not covered")
         if len(X) > MOST_ROWS or X.size == 0:
             raise NotCovered(f"a table of shape {X.shape} is not covered")
         try:
             self._grower = self._plan.grower(X, self._plan.targets)
         except MemoryError as error:
-            raise NotCovered("there is no memory for the order of all columns") from error
+            raise NotCovered("there is not enough memory to sort all columns") from error
         self.structure = TreeStructure(job.learner, X.shape[1], names, job.classes)
 
     def fit(self, rows: np.ndarray, seed: int) -> TreeArrays | None:
@@ -115,19 +115,19 @@ class Trees(Solver):
             return None
         try:
             return self._plan.grow(self._grower, rows, seed)
-        except MemoryError:  # it takes more than scikit-learn does
+        except MemoryError:  # scikit-learn needs less
             return None
 
 
 class GrowthPlan:
-    """How a learner grows trees on the bags of a job, whatever the matrix is; raises `NotCovered` if that is not known.
+    """How a learner grows trees on the bags of a job, for any matrix of rows; raises `NotCovered` if it cannot.
 
     Parameters
     ----------
     learner : DecisionTreeRegressor or DecisionTreeClassifier
         The learner.
     job : FitJob
-        The job, of which the targets and classes are looked at.
+        The job, for its targets and classes.
     """
 
     def __init__(self, learner: Any, job: FitJob) -> None:
@@ -135,14 +135,14 @@ class GrowthPlan:
         if compiled is None:
             raise NotCovered(why_not())
         if Tree is None:
-            raise NotCovered("this version of scikit-learn has other trees")
+            raise NotCovered("this version of scikit-learn has different trees")
         self._seed, self._library, self._learner = _check(learner), compiled, learner
         self.targets, self._n_classes = _targets(job)
         self._limits = lru_cache(lambda n_rows: limits_of(learner, n_rows))
         self._most_rows_exact = MOST_ROWS if self._n_classes else n_exact_sums(self.targets)
 
     def grower(self, X: np.ndarray, targets: np.ndarray) -> Grower:
-        """Return what grows trees on bags of rows of a matrix of finite float32."""
+        """Return a grower of trees for bags of rows of a matrix of finite float32."""
         learner, n_features = self._learner, X.shape[1]
         return Grower(
             self._library, X, targets, n_classes=self._n_classes, criterion=learner.criterion,
@@ -158,7 +158,7 @@ class GrowthPlan:
 
 
 def fill_tree(tree: Any, model: TreeArrays, n_features: int, classes: np.ndarray | None) -> None:
-    """Give an unfitted tree the attributes that its fit would have set, but for the names of features."""
+    """Set the attributes on an unfitted tree that its fit would have set, except for feature names."""
     tree.n_features_in_, tree.n_outputs_ = n_features, 1
     tree.max_features_ = _max_features(tree.max_features, n_features)
     if classes is not None:
@@ -168,7 +168,7 @@ def fill_tree(tree: Any, model: TreeArrays, n_features: int, classes: np.ndarray
 
 
 def values_of(model: TreeArrays, classes: np.ndarray | None) -> np.ndarray:
-    """Return what the nodes of a tree predict, with zeros for classes that the bag has not seen."""
+    """Return the predictions of the nodes of a tree, with zeros for classes that the bag lacks."""
     if classes is None or len(model.seen) == len(classes):
         return model.value
     values = np.zeros((len(model.value), len(classes)))
@@ -177,7 +177,7 @@ def values_of(model: TreeArrays, classes: np.ndarray | None) -> np.ndarray:
 
 
 def limits_of(learner: Any, n_rows: int) -> Limits:
-    """Return when the nodes of a bag of so many rows are not split; fractions are of its rows."""
+    """Return the limits on splitting nodes in a bag with this many rows; fractions are of its rows."""
     leaf, split = learner.min_samples_leaf, learner.min_samples_split
     leaf = int(leaf) if isinstance(leaf, Integral) else ceil(leaf * n_rows)
     split = int(split) if isinstance(split, Integral) else max(2, ceil(split * n_rows))
@@ -186,7 +186,7 @@ def limits_of(learner: Any, n_rows: int) -> Limits:
 
 
 def n_exact_sums(targets: np.ndarray) -> int:
-    """Return for how many rows sums of targets and of their squares are exact, whatever the order of adding.
+    """Return for how many rows the sums of targets and of their squares are exact in any order.
 
     >>> n_exact_sums(np.array([1.0, 2.0, 3.0])) > 1_000_000, n_exact_sums(np.array([0.1, 0.3]))
     (True, 0)
@@ -196,13 +196,13 @@ def n_exact_sums(targets: np.ndarray) -> int:
         return MOST_ROWS
     digits = np.abs(np.ldexp(share, 53)).astype(np.int64)
     unit = int((exponent - 53 + np.log2(digits & -digits).astype(int)).min())  # all are multiples of 2 to this power
-    largest = int(exponent.max())  # and below 2 to this one
+    largest = int(exponent.max())  # and all are below 2 to this power
     bits = min(53 + unit - largest, 53 + 2 * unit - 2 * largest)
     return min(2**bits, MOST_ROWS) if bits > 0 and unit > _SMALLEST_EXPONENT else 0
 
 
 def _state(model: TreeArrays) -> dict[str, Any]:
-    """The state of scikit-learn's tree, from which it is made as when unpickling."""
+    """The state of scikit-learn's tree, as used for unpickling."""
     n, nodes = len(model.nodes), np.zeros(len(model.nodes), dtype=NODE_DTYPE)
     places = np.arange(n)
     inner = model.nodes["right"] != places
@@ -220,7 +220,7 @@ def _state(model: TreeArrays) -> dict[str, Any]:
 
 
 def _check(learner: Any) -> int | None:
-    """Check that the parameters are covered; return the learner's own seed, if it has one."""
+    """Check that the parameters are covered; return the learner's own seed or None."""
     criteria = ("squared_error",) if isinstance(learner, DecisionTreeRegressor) else ("gini", "entropy", "log_loss")
     sizes = ("max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "max_features")
     check_parameters(
@@ -231,7 +231,7 @@ def _check(learner: Any) -> int | None:
 
 
 def _max_features(wanted: Any, n_features: int) -> Any:
-    """The number of features that are drawn in each node, as scikit-learn counts them."""
+    """The number of features to draw in each node, as scikit-learn computes it."""
     if wanted is None:
         return n_features
     if isinstance(wanted, str):
@@ -240,7 +240,7 @@ def _max_features(wanted: Any, n_features: int) -> Any:
 
 
 def _targets(job: FitJob) -> tuple[np.ndarray, int]:
-    """The targets of regression and 0, or the codes of the classes and their number."""
+    """The targets and 0 in regression; in classification, the codes of the classes and their number."""
     if job.classes is not None:
         return np.searchsorted(job.classes, job.y).astype(np.int32), len(job.classes)
     targets = np.ascontiguousarray(job.y, dtype=np.float64)

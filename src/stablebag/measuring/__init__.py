@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from stablebag.measuring.refits import replace_one_refit as replace_one_refit
     from stablebag.measuring.suspects import Suspects as Suspects
     from stablebag.measuring.versions import Versions as Versions
-    from stablebag.measuring.versions import VersionsCertificate as VersionsCertificate
 else:
     __getattr__, __dir__, __all__ = _lazily(
         __name__,
@@ -29,6 +28,6 @@ else:
             "perturbations": ["Perturbations"],
             "refits": ["replace_one_refit"],
             "suspects": ["Suspects"],
-            "versions": ["Versions", "VersionsCertificate"],
+            "versions": ["Versions"],
         },
     )

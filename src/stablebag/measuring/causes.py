@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag._checks import as_array, refuse_type, refuse_value
+from stablebag._checks import as_array, is_missing, refuse_type, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import count_bags, number, printable
 from stablebag.models.fitted import fitted
@@ -51,6 +51,11 @@ def steps(old: Any, new: Any, rows: Any, others: bool) -> list[tuple[str, Any]]:
 
     `others` says whether the versions differ in more than rows; then the old learner is fitted to the new rows as well.
     """
+    if hasattr(old, "output_"):
+        raise ValueError(
+            "These are single outputs of models that learn several together, and such models are fitted again as a "
+            "whole. Compare the whole models for the parts."
+        )
     for model, which in ((old, "old"), (new, "new")):
         if fitted(model).X is None or isinstance(fitted(model).X, RowSource):
             raise ValueError(
@@ -378,11 +383,16 @@ class _Columns:
     """The columns of a table as numbers that a tree can split, with words for each split."""
 
     def __init__(self, table: Any) -> None:
-        self.words: list[tuple[str, Any]] = []  # the column, and the level it is compared with; None of a number
+        # Of each number: the column, the level it is compared with (None of a number), and the other level of two.
+        self.words: list[tuple[str, Any, Any]] = []
         parts = []
         for name, column in _columns_of(table):
-            for level, values in _split(column):
-                self.words.append((name, level))
+            found = _split(column)
+            levels = [level for level, _ in found]
+            if len(found) == 2 and not {None, _MISSING} & set(levels):  # one of them says it all
+                found, levels = found[:1], levels[::-1]
+            for level, values in found:
+                self.words.append((name, level, levels[0] if levels[0] != level and len(found) == 1 else None))
                 parts.append(values)
         self.matrix = np.array(parts, dtype=np.float32).T if parts else np.empty((n_rows(table), 0), dtype=np.float32)
 
@@ -402,14 +412,15 @@ class _Columns:
         node = int(leaf)
         while node in parents:
             node, above = parents[node]
-            name, level = self.words[tree.feature[node]]
+            name, level, other = self.words[tree.feature[node]]
             if level is None:
                 side = ">" if above else "<="
                 # Of several conditions on a column, the one nearest to the leaf is the narrowest.
                 said.setdefault(
                     (name, side), f"{name} {side} {self._end(int(tree.feature[node]), tree.threshold[node])}"
                 )
-            elif above:
+            elif above or other is not None:
+                level = level if above else other
                 said[name, "="] = f"{name} {'is missing' if level is _MISSING else f'= {printable(level, 30)}'}"
             else:
                 said.setdefault(
@@ -437,25 +448,24 @@ def _columns_of(table: Any) -> list[tuple[str, np.ndarray]]:
 
 def _split(column: np.ndarray) -> list[tuple[Any, np.ndarray]]:
     """A column as numbers: itself, or whether it has each of its levels; and whether it is missing."""
-    if column.dtype.kind == "b":
-        return [("yes", column.astype(float))]
     if column.dtype.kind in "iuf":
         limit = float(np.finfo(np.float32).max)  # of the numbers that a tree takes
         values = np.clip(column.astype(float), -limit, limit)
         known = np.isfinite(values)
         if not known.any():
             return []
-        found = [(None, np.where(known, values, np.median(values[known])))]
+        found: list[tuple[Any, np.ndarray]] = [(None, np.where(known, values, np.median(values[known])))]
         return found if known.all() else [*found, (_MISSING, (~known).astype(float))]
-    texts = np.array(
-        [_MISSING if value is None or value != value else str(value) for value in column.tolist()], dtype=object
-    )
-    levels: dict[Any, int] = {}
-    for text in texts.tolist():
-        levels[text] = levels.get(text, 0) + 1
-    if len(levels) > max(_MOST_LEVELS, len(texts) // 2):
+    if column.dtype.kind == "M":
+        column = column.astype("datetime64[D]").astype(str)
+    words = {True: "yes", False: "no"}
+    numbers: dict[Any, int] = {}
+    codes = np.empty(len(column), dtype=np.intp)
+    for place, value in enumerate(column.tolist()):
+        level = _MISSING if is_missing(value) else words[value] if isinstance(value, bool) else str(value)
+        codes[place] = numbers.setdefault(level, len(numbers))
+    if len(numbers) > max(_MOST_LEVELS, len(codes) // 2):
         return []  # names, most of which are there once
-    most = sorted(levels, key=lambda level: -levels[level])[:_MOST_LEVELS]
-    return [
-        (level, np.array([text is level or text == level for text in texts.tolist()], dtype=float)) for level in most
-    ]
+    counts = np.bincount(codes, minlength=len(numbers))
+    most = sorted(numbers, key=lambda level: -counts[numbers[level]])[:_MOST_LEVELS]
+    return [(level, (codes == numbers[level]).astype(float)) for level in most]

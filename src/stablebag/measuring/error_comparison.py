@@ -3,16 +3,17 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from stablebag._checks import check_choice, refuse_type, refuse_value, shown
 from stablebag._wording import html_table, number, paragraphs, preformatted, printable
-from stablebag.measuring.error_intervals import ErrorInterval, Evidence, LossSource, check_level, signed_down, signed_up
+from stablebag.measuring.error_intervals import ErrorInterval, Evidence, LossSource, signed_down, signed_up
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
 from stablebag.models.ensemble import check_bagged
 from stablebag.models.fitted import fitted
+from stablebag.proving.error_bounds import check_confidence_level
 
 _CARRYING = 12  # rows or groups that must carry a difference before a model is called better (docs/errors.md)
 _MOST_ROWS = 1e9  # beyond which a number of rows says nothing
@@ -248,6 +249,14 @@ class BestModels:
         return f"{preformatted(paragraphs([self.verdict]))}{table}"
 
 
+@overload
+def compare_errors(
+    a: Any, b: None = None, loss: Any = None, *, confidence_level: float = 0.95, kind: str = "asymptotic"
+) -> BestModels: ...
+@overload
+def compare_errors(
+    a: Any, b: Any, loss: Any = None, *, confidence_level: float = 0.95, kind: str = "asymptotic"
+) -> ErrorComparison: ...
 def compare_errors(
     a: Any,
     b: Any = None,
@@ -309,7 +318,7 @@ def compare_errors(
     The models have the same bags, so most of their bagging noise cancels.
     """
     owner = "compare_errors"
-    level = check_level(confidence_level, owner)
+    level = check_confidence_level(confidence_level, owner)
     kind = check_choice(kind, "kind", owner, ("asymptotic", "proved"))
     if b is None:
         names, models = _several(a)
@@ -412,5 +421,5 @@ def _of_bags(same: bool) -> str:
 
 
 def _two_digits(value: float) -> int:
-    step = 10 ** max(0, math.floor(math.log10(value)) - 1)
-    return math.ceil(value / step) * int(step)
+    step = int(10.0 ** max(0, math.floor(math.log10(value)) - 1))
+    return math.ceil(value / step) * step

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from stablebag._checks import check_real, refuse_value
 from stablebag._wording import (
+    ROUNDING,
     ROWS,
     Noun,
     count_bags,
@@ -25,8 +25,14 @@ from stablebag.measuring.losses import LARGEST, BoundedLoss, Declared, declared
 from stablebag.models.average import BagAverage
 from stablebag.models.fitted import fitted
 from stablebag.models.rows import RowSource, take_rows
-from stablebag.proving.error_bounds import ErrorBound, largest_proving_size, spread_without_each
+from stablebag.proving.error_bounds import (
+    ErrorBound,
+    expected_spread,
+    largest_proving_size,
+    spread_without_each,
+)
 from stablebag.resampling.covariance import largest_eigenvalue
+from stablebag.resampling.schemes import Subbagging
 from stablebag.resampling.unequal import ClusterSubbagging, StratifiedSubbagging
 
 # docs/proofs.md, 17: what is proved of the distance between the two, and what is measured.
@@ -35,14 +41,6 @@ SMALL_RHO = 0.1  # a share of the variance that changes an interval by less than
 _MOST_LEFT_OUT, _MOST_OTHERS = 4000, 1000  # units at which losses are measured, and others that are left out there
 _BLOCK_NUMBERS = 2**22
 _SEED = 20261119  # of which units these are, where there are more
-
-
-def check_level(value: Any, owner: str) -> float:
-    """Return a confidence level as a float in (0, 1)."""
-    level = check_real(value, "confidence_level", owner, high=1.0, open_low=True)
-    if level == 1:
-        raise refuse_value("confidence_level", owner, "below 1", level, "no finite interval is certain.")
-    return level
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,17 +89,31 @@ class LossSource:
         average.refuse_units_in_every_bag()
         kept, n = np.unique(self.of_rows), average.law.n_samples
         scale = proved.lipschitz * proved.scale
-        if not average.drawn and average.law.is_symmetric and len(kept) == n:
-            return ErrorBound.of_all_bags(average.law, proved.upper, proved.lipschitz, proved.scale)
         eigenvalue, inclusion = fitted(self.model).cached(
             "eigenvalue", lambda: largest_eigenvalue(average.bags, weights)
         )
-        spread = fitted(self.model).cached(
-            "spread without each", lambda: spread_without_each(average.bags, weights, eigenvalue, np.arange(n))
-        )
-        remainder = scale * math.sqrt(2 * float(spread[kept].sum())) / len(kept)
+        if self.holds_over_draws:
+            n_bags = len(average.bags) if average.drawn else math.inf
+            spread = n * fitted(self.model).cached(
+                "expected spread", lambda: expected_spread(n, int(average.law.bag_size), n_bags)
+            )
+        else:
+            all_spreads = fitted(self.model).cached(
+                "spread without each", lambda: spread_without_each(average.bags, weights, eigenvalue, np.arange(n))
+            )
+            spread = float(all_spreads[kept].sum())
+        remainder = scale * math.sqrt(2 * spread) / len(kept)
         drift = min(scale * math.sqrt(eigenvalue * n / len(kept)), 2 * scale * inclusion)
         return ErrorBound(len(kept), proved.upper, remainder, drift)
+
+    @property
+    def holds_over_draws(self) -> bool:
+        """Whether the remainder is bounded on average over the draw of bags, and not for the bags as they are.
+
+        So it is for bags of a fixed size if all rows are predicted: it is smaller then.
+        """
+        law, n = self.average.law, self.average.law.n_samples
+        return type(law.scheme) is Subbagging and len(np.unique(self.of_rows)) == n
 
     def _refuse_bags_that_look(self) -> None:
         if isinstance(self.average.law.scheme, StratifiedSubbagging | ClusterSubbagging):
@@ -185,7 +197,11 @@ class Evidence:
     @classmethod
     def of(cls, sources: list[LossSource], losses: list[np.ndarray]) -> "Evidence":
         """Return it for one model, or for the difference of the first and the second."""
-        difference = losses[0] - losses[1] if len(losses) == 2 else losses[0]
+        difference = losses[0]
+        if len(losses) == 2:
+            largest = max(float(np.abs(each).max()) for each in losses)
+            difference = losses[0] - losses[1]
+            difference[np.abs(difference) <= ROUNDING * largest] = 0.0
         if not sources[0].average.units.are_rows:
             of_units = np.unique(sources[0].of_rows, return_inverse=True)[1]
             difference = np.bincount(of_units, weights=difference) / np.bincount(of_units)
@@ -198,12 +214,17 @@ class Evidence:
 
     @property
     def value(self) -> float:
-        return float(self.losses.mean())
+        return self.unit * float((self.losses / self.unit).mean())
+
+    @cached_property
+    def unit(self) -> float:
+        """The largest loss in size: squares in this unit stay floats."""
+        return float(np.abs(self.losses).max()) or 1.0
 
     @cached_property
     def variance(self) -> float:
-        """The variance of the mean, if losses were independent."""
-        return float(self.losses.var(ddof=1)) / len(self.losses) if len(self.losses) > 1 else math.nan
+        """The variance of the mean in squared units, if losses were independent."""
+        return float((self.losses / self.unit).var(ddof=1)) / len(self.losses) if len(self.losses) > 1 else math.nan
 
     @cached_property
     def proved(self) -> tuple[ErrorBound | None, str]:
@@ -220,14 +241,15 @@ class Evidence:
         bound = self.proved[0]
         if bound is None:
             return math.inf
-        with np.errstate(divide="ignore"):
-            return float(np.float64(bound.remainder) ** 2 / self.variance)
+        with np.errstate(divide="ignore", over="ignore"):
+            return float(np.float64(bound.remainder / self.unit) ** 2 / self.variance)
 
     @cached_property
     def measured(self) -> float:
-        """An estimate of a bound on the mean square of the remainder, without bagging noise; NaN from too few bags.
+        """An estimate of a bound on the remainder's mean square in squared units, without bagging noise.
 
-        Each factor is from one half of the bags, so that their noise is independent and has no part in the product.
+        Each factor is from one half of the bags, so that their noise is independent and has no part in the product. It
+        is NaN where too few bags are without any two rows.
         """
         first = self.sources[0]
         kept, n = np.unique(first.of_rows), first.average.law.n_samples
@@ -237,6 +259,7 @@ class Evidence:
         changes = first.changes(units, others)
         if len(self.sources) == 2:
             changes = changes - self.sources[1].changes(units, others)
+        changes /= self.unit
         changes[:, units[:, None] == others] = np.nan
         products = changes[0] * changes[1]
         known = np.isfinite(products)
@@ -287,7 +310,7 @@ class Evidence:
                 f"With {count_bags(len(self.sources[0].average.bags))}, too few are without any two "
                 f"{self.noun.plural} to measure how much losses depend on the same ones. Use more or smaller bags."
             )
-        return float(stats.t.isf(tail, n - 1)) * math.sqrt(self.variance + self.measured)
+        return self.unit * float(stats.t.isf(tail, n - 1)) * math.sqrt(self.variance + self.measured)
 
     @property
     def _measured_or_nan(self) -> float:
@@ -312,14 +335,14 @@ class Evidence:
         share = f"{100 * level:g}%"
         if kind == "proved":
             return (
-                f"Proved for every learner: with probability {share} over the draw of independent {self.noun.plural}, "
-                f"{what} is in this interval{self._given_range}."
+                f"Proved for every learner: with probability {share} over the draw of independent {self.noun.plural}"
+                f"{self._and_bags}, {what} is in this interval{self._given_range}."
             )
         losses = "losses" if len(self.sources) == 1 else "differences of losses"
         assumed = f"the mean of {len(self.losses):,} {losses} is nearly normal, which rare large ones can spoil"
         start = f"About {share} of such intervals contain {what}, if"
         if self.rho <= SMALL_RHO and (bound := self.proved[0]) is not None:
-            shift = bound.drift / math.sqrt(self.variance)
+            shift = bound.drift / self.unit / math.sqrt(self.variance)
             return (
                 f"{start} {assumed}. Nothing is assumed of the learner: dependence between the losses adds at most "
                 f"{_share(self.rho)} to their variance (rho) and shifts their mean by at most {rounded_up(shift)} "
@@ -338,12 +361,18 @@ class Evidence:
         )
 
     @property
+    def _and_bags(self) -> str:
+        """Whether the probability is also over the draw of bags."""
+        drawn = any(source.average.drawn and source.holds_over_draws for source in self.sources)
+        return " and of the bags" if drawn else ""
+
+    @property
     def _way_to_a_proof(self) -> str:
         """Which bag size would make rho small, at the same spread of the losses."""
         n = self.sources[0].average.law.n_samples
         strengths = [source.declared for source in self.sources]
         scale = sum(each.lipschitz * each.scale for each in strengths)
-        size = largest_proving_size(n, scale, SMALL_RHO * self.variance * n)
+        size = largest_proving_size(n, scale / self.unit, SMALL_RHO * self.variance * n)
         if size < 1:
             return f"With {n:,} {self.noun.plural}, no bag size would prove it."
         are = f"1 {self.noun.singular}" if size == 1 else f"at most {size:,} {self.noun.plural}"
@@ -351,8 +380,13 @@ class Evidence:
 
     @property
     def _given_range(self) -> str:
+        """What has to be true of new rows."""
         first = self.sources[0]
-        if first.average.classes is not None or not first.name:
+        if first.average.classes is not None:
+            return (
+                "" if first.name == "probability" else f", if there are only these {len(first.average.classes)} classes"
+            )
+        if not first.name:
             return ""
         low, high = first.average.interval
         return f", if all targets are from {low:g} to {high:g}"
@@ -440,7 +474,7 @@ def signed_up(value: float) -> str:
 
 def signed_down(value: float) -> str:
     """Return a lower end, which may be negative, rounded down."""
-    if value >= 1000:
+    if 1000 <= value < 1e15:
         return f"{math.floor(value):,}"
     return rounded_down(value) if value >= 0 else f"-{rounded_up(-value)}"
 

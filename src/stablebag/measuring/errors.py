@@ -10,13 +10,14 @@ import numpy as np
 
 from stablebag._checks import check_choice, hold_read_only
 from stablebag._wording import ROWS
-from stablebag.measuring.error_intervals import ErrorInterval, Evidence, LossSource, check_level
+from stablebag.measuring.error_intervals import ErrorInterval, Evidence, LossSource
 from stablebag.measuring.leave_one_out import chosen_rows, left_out_at_rows
 from stablebag.measuring.losses import BoundedLoss, loss_function
 from stablebag.models.average import BagAverage
 from stablebag.models.ensemble import check_bagged, refuse_several_outputs
 from stablebag.models.fitted import fitted
 from stablebag.models.learners import one_hot
+from stablebag.proving.error_bounds import check_confidence_level
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,12 +105,13 @@ class LeaveOneOutError:
         >>> round(low, 1), round(high, 1)
         (44.5, 50.6)
         >>> print(error.interval(kind="proved"))
-        47.53, 95% interval from 0 to 111.6 (proved).
-        Proved for every learner: with probability 95% over the draw of independent rows, this fitted
-        model's expected loss at a new row is in this interval, if all targets are from 0 to 400.
+        47.53, 95% interval from 0 to 103.1 (proved).
+        Proved for every learner: with probability 95% over the draw of independent rows and of the
+        bags, this fitted model's expected loss at a new row is in this interval, if all targets are
+        from 0 to 400.
         """
         owner = "LeaveOneOutError.interval"
-        level = check_level(confidence_level, owner)
+        level = check_confidence_level(confidence_level, owner)
         kind = check_choice(kind, "kind", owner, ("asymptotic", "proved"))
         return self._evidence.interval(level, kind)
 

@@ -147,7 +147,7 @@ def declared(name: str, loss: Any, average: BagAverage, truth: np.ndarray, rows:
         if own:
             return Declared(loss.lipschitz, loss.upper, scale)
         _refuse_targets_outside(average, truth, rows)
-        return Declared(4 * scale, 4 * scale**2, scale) if name == "squared" else Declared(1.0, 2 * scale, scale)
+        return Declared(4 * scale, 4 * scale * scale, scale) if name == "squared" else Declared(1.0, 2 * scale, scale)
     if (average.bags.sizes == 0).any():
         raise ValueError(
             f"Nothing is proved about this error: bag {int(np.argmin(average.bags.sizes))} is empty, and what it "
@@ -171,7 +171,7 @@ def _fixed_length(average: BagAverage) -> float:
             "high), the smallest and the largest target that are possible."
         )
     low, high = average.interval
-    return float(np.linalg.norm(np.subtract(high, low)))
+    return math.hypot(*np.atleast_1d(np.subtract(high, low)).tolist())
 
 
 def _refuse_targets_outside(average: BagAverage, truth: np.ndarray, rows: np.ndarray) -> None:

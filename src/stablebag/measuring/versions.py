@@ -3,27 +3,24 @@
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_delta, check_real, hold_read_only, refuse_type, refuse_value
+from stablebag._checks import check_real, hold_read_only, refuse_type, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import (
     ROUNDING,
     ROWS,
     Noun,
     Result,
-    as_given,
     count_bags,
     number,
     paragraphs,
     percent,
-    preformatted,
     printable,
-    rounded_up,
 )
 from stablebag.measuring.causes import (
     BlockEffect,
@@ -39,7 +36,7 @@ from stablebag.models.ensemble import check_bagged
 from stablebag.models.fitted import BagPredictions, fitted
 from stablebag.models.ranges import FixedRange
 from stablebag.models.rows import RowSource, n_rows, take_rows
-from stablebag.proving.leave_out import BetweenVersions, between_versions
+from stablebag.proving.leave_out import VersionsCertificate
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.units import Units
 
@@ -51,175 +48,6 @@ _TIES = 1e-4  # relative: sums of 32-bit floats that differ by less are equal
 _RESAMPLED = 20  # pairs of redrawn bags, from which decisions by another seed are estimated
 _TENTH = 0.1
 _MOST_COLUMNS = 100  # of the points, by which they are described without being asked
-
-
-# ------------------------------------------------------------------------------------------------------ what is proved
-
-
-@dataclass(frozen=True, eq=False)
-class VersionsCertificate:
-    """What is proved about the change of a prediction between two versions, for every learner and every test point.
-
-    It is the attribute `guarantee` of `Versions`. There are two bounds. One holds if chance alone decided which rows
-    left and came; the other holds for any rows.
-
-    Attributes
-    ----------
-    law : ResolvedScheme
-        The law of the bags of the old version.
-    n_left : int
-        How many of its rows, or groups, left.
-    n_came : int
-        How many of the new version's rows, or groups, came.
-    n_bags : float
-        The number of bags of each version; infinite if all possible bags are averaged.
-    range_length : float
-        The largest distance between two predictions.
-    noun : Noun
-        What left and came.
-
-    Examples
-    --------
-    >>> from stablebag import Subbagging
-    >>> proved = VersionsCertificate(Subbagging(1000).resolve(10_000), n_left=100, n_came=100)
-    >>> round(proved.epsilon(0.1), 4), round(proved.worst_case(), 4)
-    (0.0745, 1.0)
-    """
-
-    law: ResolvedScheme
-    n_left: int
-    n_came: int
-    n_bags: float = math.inf
-    range_length: float = 1.0
-    noun: Noun = ROWS
-    _proved: BetweenVersions = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_proved", between_versions(self.law, self.n_left, self.n_came))
-
-    def epsilon(self, delta: float) -> float:
-        """Return the change that is exceeded with a chance of at most `delta`, if which rows left and came was random.
-
-        Parameters
-        ----------
-        delta : float
-            A chance, in [0, 1]: over the rows that left and came and, with finitely many bags, over the draw of bags.
-
-        Returns
-        -------
-        float
-            In the units of the prediction.
-        """
-        return self.range_length * self._proved.epsilon(check_delta(delta, "VersionsCertificate.epsilon"), self.n_bags)
-
-    def epsilon_of_any_rows(self, delta: float) -> float:
-        """Return the change that is exceeded with a chance of at most `delta`, whichever rows left and came.
-
-        Parameters
-        ----------
-        delta : float
-            A chance, in [0, 1], over the draw of the bags.
-
-        Returns
-        -------
-        float
-            In the units of the prediction. With infinitely many bags it is the worst case, whatever the chance.
-        """
-        delta = check_delta(delta, "VersionsCertificate.epsilon_of_any_rows")
-        if math.isinf(self.n_bags):
-            return self.worst_case()
-        return self.range_length * self._proved.epsilon(delta, self.n_bags, random_rows=False)
-
-    def worst_case(self) -> float:
-        """Return the change that is never exceeded with infinitely many bags, whichever rows left and came."""
-        return self.range_length * self._proved.worst_case
-
-    def explain(self, delta: float = 0.05) -> str:
-        """Explain both bounds in sentences.
-
-        Parameters
-        ----------
-        delta : float, default=0.05
-            A chance, in [0, 1].
-
-        Returns
-        -------
-        str
-        """
-        delta = check_delta(delta, "VersionsCertificate.explain")
-        drawn, rows = math.isfinite(self.n_bags), self.noun.plural
-        over = f"these {rows} and the draw of bags and seeds" if drawn else f"these {rows}"
-        left, came = self.noun.count(self.n_left), f"{self.n_came:,}"
-        sizes = f"{self.law}; {left} left and {came} came; {count_bags(self.n_bags)} in each version"
-        sentences = [
-            f"If which {rows} left and came was random (each {self.noun.singular} of both versions as likely as any "
-            f"other): the chance, over {over}, that a prediction changes by more than "
-            f"{rounded_up(self.epsilon(delta))} is at most {as_given(delta)}.",
-            f"Whichever {rows} left and came, chosen or not: with infinitely many bags, no prediction changes by more "
-            f"than {rounded_up(self.worst_case())}.",
-        ]
-        if drawn:
-            sentences[1] += (
-                f" With {count_bags(self.n_bags)}, the chance over their draw and seeds of a change by more than "
-                f"{rounded_up(self.epsilon_of_any_rows(delta))} is at most {as_given(delta)}."
-            )
-        if self.worst_case() >= self.range_length * (1 - 1e-9) and self.range_length:
-            sentences[1] += " That is the whole range, so nothing is promised about chosen rows."
-        sentences.append(
-            f"Both hold for every learner and every test point ({sizes}; predictions in a range of length "
-            f"{number(self.range_length)})."
-        )
-        return paragraphs(sentences)
-
-    def in_short(self, delta: float = 0.05) -> str:
-        """Say both bounds in two sentences.
-
-        Parameters
-        ----------
-        delta : float, default=0.05
-            A chance, in [0, 1].
-
-        Returns
-        -------
-        str
-        """
-        delta = check_delta(delta, "VersionsCertificate.in_short")
-        epsilon, most, rows = self.epsilon(delta), self.epsilon_of_any_rows(delta), self.noun.plural
-        if self.n_left + self.n_came == 0:
-            return f"With the same {rows}, no prediction changes."
-        chance = "the chance of a change by more than"
-        if epsilon >= self.range_length:
-            return f"Nothing is guaranteed for a chance of {as_given(delta)} with bags of this size and number."
-        first = (
-            f"If which {rows} left and came was random, {chance} {rounded_up(epsilon)} is guaranteed to be at most "
-            f"{as_given(delta)}."
-        )
-        if most >= self.range_length * (1 - 1e-9):
-            return f"{first} Nothing is guaranteed about {rows} that were chosen."
-        if math.isinf(self.n_bags):
-            return f"{first} Whichever {rows} left and came, no prediction changes by more than {rounded_up(most)}."
-        second = f"{chance} {rounded_up(most)} is at most {as_given(delta)}, over the draw of bags"
-        return f"{first} Whichever {rows} left and came: {second}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers as a dictionary that JSON takes."""
-        return {
-            "about": "two versions of a data set, with the same seed and row IDs",
-            "bags": str(self.law),
-            "n_left": self.n_left,
-            "n_came": self.n_came,
-            "n_bags": None if math.isinf(self.n_bags) else int(self.n_bags),
-            "range_length": self.range_length,
-            "if_rows_were_random": {str(delta): self.epsilon(delta) for delta in (0.01, 0.05, 0.1)},
-            "whichever_rows": {str(delta): self.epsilon_of_any_rows(delta) for delta in (0.01, 0.05, 0.1)},
-            "worst_case_of_infinitely_many_bags": self.worst_case(),
-        }
-
-    def __str__(self) -> str:
-        return self.explain()
-
-    def _repr_html_(self) -> str:
-        return preformatted(self.explain())
 
 
 # ----------------------------------------------------------------------------------------------------------- the rows

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from stablebag._checks import (
     check_bags,
@@ -18,6 +19,7 @@ from stablebag._wording import count_bags, paragraphs, preformatted, rounded_up,
 from stablebag.proving import bounds
 from stablebag.proving.certificate import Certificate, enough_bags, first_step, replace_bags
 from stablebag.proving.coupling import Coupling
+from stablebag.proving.leave_out import VersionsCertificate
 from stablebag.resampling.law import ResamplingScheme, ResolvedScheme
 from stablebag.resampling.schemes import SCHEMES, as_law
 
@@ -25,7 +27,14 @@ _NUMBERS = tuple(step * 10**power for power in range(1, 9) for step in (1, 3))  
 _FEWER = 3  # options with fewer bags than the plan
 _NEARLY = 0.95  # of the largest bags: the last few percent of their size take most of the bags
 _TOLERANCE = 0.01  # of the size of a bag, for the search
+_MOST_REPLACED = 10**6
 _FEW_ROWS = 300  # with more rows that may exceed epsilon, sizes are searched for by second moments, which are faster
+
+
+_CALM = (
+    "The share of the rows in a bag decides: if the same share of rows is replaced, more rows do not make predictions "
+    "change less."
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +71,7 @@ class Plan:
         How to draw bags.
     n_bags : int or math.inf
         How many bags to draw.
-    certificate : Certificate
+    certificate : Certificate or VersionsCertificate
         What is then guaranteed.
     epsilon : float
         The epsilon that you asked for.
@@ -75,7 +84,7 @@ class Plan:
 
     scheme: ResamplingScheme | ResolvedScheme
     n_bags: int | float
-    certificate: Certificate
+    certificate: Any
     epsilon: float
     delta: float
     options: tuple[PlanOption, ...] = ()
@@ -85,6 +94,10 @@ class Plan:
         return str(self)
 
     def __str__(self) -> str:
+        if isinstance(self.certificate, VersionsCertificate):
+            use = [f"Use {self.certificate.law}, with {count_bags(self.n_bags)}, in both versions. {_CALM}"]
+            return f"{paragraphs(use)}\n{self.certificate.explain(self.delta)}"
+
         def ways(options: list[PlanOption]) -> str:
             return ", ".join(f"{count_bags(each.n_bags)} of {written_size(each.bag_size)} rows" for each in options)
 
@@ -111,6 +124,7 @@ def plan(
     range_length: float = 1.0,
     delta_range: float = 0.0,
     coupling: Coupling | str | None = None,
+    churn: float | None = None,
 ) -> Plan:
     """Find a large bag size, and a small number of bags, for which (epsilon, delta)-stability is proved.
 
@@ -140,6 +154,10 @@ def plan(
         As in `Certificate`.
     coupling : {"any", "independent", "matched"} or None, default=None
         As in `Certificate`. None is "matched" if the scheme draws matched bags, and "any" otherwise.
+    churn : float or None, default=None
+        Plan for a refit on a new version of the data instead of leaving out one row: this share of the rows leaves,
+        chosen at random, and as many others come. Then `delta` is the chance that a prediction changes by more than
+        `epsilon` between the two versions, which have the same seed, row IDs and bag size (`compare_versions`).
 
     Returns
     -------
@@ -159,6 +177,12 @@ def plan(
     Subbagging(bag_size=148)
     >>> plan(10_000, epsilon=0.2, delta=0.05, max_bags=math.inf).scheme
     Subbagging(bag_size=9920)
+
+    A new version in which 1% of the rows are replaced at random:
+
+    >>> calm = plan(10_000, epsilon=0.1, delta=0.1, churn=0.01)
+    >>> calm.scheme, calm.n_bags
+    (Subbagging(bag_size=1451), 6600)
 
     With finitely many bags:
 
@@ -188,6 +212,10 @@ def plan(
             reason = "the scheme keeps its own bag size. Give its name to plan for another."
             raise refuse_value("max_bag_size", "plan", f"at least {size:g}", max_bag_size, reason)
         largest = min(largest, max_bag_size)
+    if churn is not None:
+        return _plan_for_churn(
+            n_samples, epsilon, delta, of_size, largest, max_bags, range_length, delta_range, coupling, churn
+        )
     if coupling is None:
         coupling = "matched" if as_law(of_size(1), n_samples, "plan").is_matched else "any"
 
@@ -236,6 +264,56 @@ def plan(
         ways[max_bags] = most
     options = tuple(_option(certificate(ways[number], number), delta) for number in sorted(ways))
     return Plan(of_size(size), n_bags, certificate(size, n_bags), epsilon, delta, options)
+
+
+def _plan_for_churn(
+    n_samples: int,
+    epsilon: float,
+    delta: float,
+    of_size: Callable[[int], Any],
+    largest: int,
+    max_bags: int | float,
+    range_length: float,
+    delta_range: float,
+    coupling: Any,
+    churn: float,
+) -> Plan:
+    """Large bags, and the fewest of them, for which epsilon is proved if a share of rows is replaced at random."""
+    churn = check_real(churn, "churn", "plan", high=1.0, open_low=True, reason="it is a share of the rows: 1% is 0.01.")
+    if coupling not in (None, "matched") or delta_range:
+        name, value = ("delta_range", delta_range) if delta_range else ("coupling", coupling)
+        reason = "both versions have the same seed and a fixed range. Leave it out."
+        raise refuse_value(name, "plan", f"{'0' if delta_range else 'None'} with churn", value, reason)
+    replaced = max(1, round(churn * n_samples))
+    if replaced > _MOST_REPLACED:
+        reason = f"{replaced:,} rows would be replaced. Plan for fewer rows; what matters is the share of rows in a bag."
+        raise refuse_value("churn", "plan", f"such that at most {_MOST_REPLACED:,} rows are replaced", churn, reason)
+
+    def certificate(size: int, n_bags: int | float) -> VersionsCertificate:
+        law = as_law(of_size(size), n_samples, "plan")
+        return VersionsCertificate(law, replaced, replaced, n_bags, range_length)
+
+    def meets(size: int, n_bags: int | float) -> bool:
+        try:
+            return certificate(size, n_bags).epsilon(delta) <= epsilon
+        except ValueError:  # every bag may have a row that is replaced
+            return False
+
+    if not meets(1, max_bags):
+        needs_more = math.isfinite(max_bags) and meets(1, math.inf)
+        way = "more bags, or a larger epsilon or delta" if needs_more else "a larger epsilon or delta, or less churn"
+        raise ValueError(
+            f"No plan with at most {count_bags(max_bags)} certifies epsilon={epsilon:g} for delta={delta:g} if "
+            f"{replaced:,} of {n_samples:,} rows are replaced. Use {way}."
+        )
+    size = first_step(1, largest, lambda size: size == largest or not meets(size + 1, max_bags))
+    n_bags = max_bags
+    if isinstance(max_bags, int):
+        size = size if size == largest else max(1, math.ceil(_NEARLY * size))
+        n_bags = first_step(1, max_bags, lambda n_bags: meets(size, n_bags))
+        unit = 10 ** max(0, len(str(n_bags)) - 2)
+        n_bags = min(max_bags, -(-n_bags // unit) * unit)  # rounded up to two digits
+    return Plan(of_size(size), n_bags, certificate(size, n_bags), epsilon, delta)
 
 
 def _option(proved: Certificate, delta: float) -> PlanOption:

@@ -7,18 +7,18 @@ function of its section below: every skin then shows it.
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stablebag._wording import ROWS, Noun, number, percent, preformatted, printable, rounded_up
+from stablebag._wording import ROWS, Noun, percent, preformatted, printable, rounded_up
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.measuring.suspects import RANKING, Suspects, UnusualRow
 from stablebag.proving.certificate import StabilityCertificate
 from stablebag.resampling.units import plain
 from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison, are_of_classes, scale_of
-from stablebag.showing.verdict import LABELS, SummaryLine, Verdict
+from stablebag.showing.verdict import LABELS, SummaryLine, Verdict, three_digits
 
 MEASURED, ESTIMATED_KIND, PROVED = "measured", "estimated", "proved"
 MOST_NAMED = 15  # rows, or groups, of a list
@@ -73,7 +73,7 @@ class Fact:
         value = self.numbers.get(column, math.nan)
         if column in self.texts:
             return self.texts[column]
-        return "" if math.isnan(value) else _FORMATS.get(self.unit, number)(value)
+        return "" if math.isnan(value) else _FORMATS.get(self.unit, three_digits)(value)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON takes it."""
@@ -107,6 +107,8 @@ class RowList:
         What they are.
     sentence : str, default=""
         The first of them in words.
+    note : str, default=""
+        What the list claims, and what it does not.
     details : dict, default={}
         More about them, for programs.
     """
@@ -117,6 +119,7 @@ class RowList:
     rows: tuple[ListedRow, ...]
     noun: Noun
     sentence: str = ""
+    note: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -221,11 +224,28 @@ class Facts:
         return pd.DataFrame(lines).set_index("fact")
 
     def __str__(self) -> str:
-        parts = [summary_text(self.summary, _WIDTH)]
-        shown = [textwrap.fill(reason, _WIDTH, initial_indent="- ", subsequent_indent="  ") for reason in self.reasons]
-        parts.append("\n".join(shown))
-        parts += [_as_text(section) for section in self.sections if section.facts and section.caption]
-        return "\n\n".join(filter(None, parts))
+        return "\n\n".join([summary_text(self.summary, _WIDTH), *self.tables(_WIDTH)])
+
+    def tables(self, width: int, *, verbose: bool = False) -> tuple[str, str]:
+        """Return the numbers as at most two narrow tables: changes and scores, and guarantees.
+
+        Parameters
+        ----------
+        width : int
+            The letters of a line.
+        verbose : bool, default=False
+            Whether to show all columns, such as what is due to finitely many bags.
+        """
+        changes, scores, guarantees = map(self.section, ("changes", "scores", "guarantees"))
+        shown = {name: guarantees.columns[name] for name in ("measured", "proved")}
+        if verbose:
+            shown = dict(guarantees.columns)
+            more = (
+                "Due to bags: how much lower the guarantee would be with infinitely many bags. Enough bags: more lower "
+                "it little."
+            )
+            guarantees = replace(guarantees, note=f"{guarantees.note} {more}")
+        return as_text(scores.columns, (changes, scores), width), as_text(shown, (guarantees,), width)
 
     def _repr_html_(self) -> str:
         return preformatted(str(self))
@@ -241,14 +261,14 @@ def facts_of(study: Any) -> Facts:
     n_points = len(study.bagged.prediction)
     at = "the test point" if n_points == 1 else f"the worst of {n_points:,} test points"
     proved = tuple(guarantees(study.bagged, study.proved, study.anew, study.refitted, delta, compared.weights))
-    of_guarantees = {"measured": "measured", "proved": "proved", "price": "more than with infinitely many bags",
-                     "bags": "second moments within 1% from so many bags"}  # fmt: skip
+    of_guarantees = {"measured": "measured", "proved": "guarantee", "price": "due to bags",
+                     "bags": "enough bags"}  # fmt: skip
     sections = (
-        Section("changes", f"How far {study.distance} changed without {compared.where()}", models,
-                tuple(changes(compared, delta))),
+        Section("changes", f"change of {study.distance} without one {noun.singular} ({compared.where()})", models,
+                tuple(changes(compared, delta)), _how_changes_are_read(compared)),
         Section("scores", f"scores on {ROWS.count(n_scored)} held out" if study.scores else "",
                 {**models, "constant": "constant"}, tuple(_scores(study))),
-        Section("guarantees", f"How far one {noun.singular} moves the bagged model at {at}", of_guarantees, proved,
+        Section("guarantees", f"change of the bagged model without one {noun.singular}, at {at}", of_guarantees, proved,
                 _how_guarantees_are_read(study, proved)),
         Section("decisions", "", models, tuple(_decisions(study))),
         Section("numbers", "", {"value": ""}, tuple(_numbers(study))),
@@ -269,30 +289,59 @@ def changes(compared: Comparison, delta: float = 0.05) -> Iterator[Fact]:
     label, noise = "typical change (root mean square)", compared.noise
     kinds = {REFITTED: MEASURED, ESTIMATED: ESTIMATED_KIND, LIMIT: ESTIMATED_KIND}
     # What is below the noise is not written as 0.
-    below = {"bagged": f"below the noise ({noise:.2g})"} if compared.limit_rms == 0 and noise > 0 else {}
+    below = {"bagged": "below the noise"} if compared.limit_rms == 0 and noise > 0 else {}
     limit = {"base": compared.base_rms, "bagged": compared.limit_rms}
     unit = "probability" if are_of_classes(compared.bagged) else "prediction"
     if compared.how == LIMIT:
-        apart = f"{label}, apart from bagging noise"
+        apart = "typical change, apart from bagging noise"
         yield Fact("typical change with infinitely many bags", apart, ESTIMATED_KIND, limit, unit, below)
+        if noise > 0:
+            numbers = {"base": math.nan, "bagged": noise}
+            yield Fact("bagging noise", "bagging noise, not included", ESTIMATED_KIND, numbers, unit)
     else:
-        how = ", bagged: estimated" if compared.how == ESTIMATED else ""
+        about = {"bagged": f"about {three_digits(compared.bagged_rms)}"} if compared.how == ESTIMATED else {}
         both = {"base": compared.base_rms, "bagged": compared.bagged_rms}
-        yield Fact("typical change", f"{label}{how}", kinds[compared.how], both, unit)
+        yield Fact("typical change", label, kinds[compared.how], both, unit, about)
         if noise > 0:
             nothing = {"base": math.nan}
-            yield Fact("bagging noise", "of it, bagging noise", ESTIMATED_KIND, {**nothing, "bagged": noise}, unit)
-            yield Fact("typical change with infinitely many bags", "with infinitely many bags (estimated)",
-                       ESTIMATED_KIND, {**nothing, "bagged": compared.limit_rms}, unit, below)  # fmt: skip
+            yield Fact("bagging noise", "bagging noise in it", ESTIMATED_KIND, {**nothing, "bagged": noise}, unit)
+            texts = below or {"bagged": f"about {three_digits(compared.limit_rms)}"}
+            yield Fact("typical change with infinitely many bags", "typical change with infinitely many bags",
+                       ESTIMATED_KIND, {**nothing, "bagged": compared.limit_rms}, unit, texts)  # fmt: skip
     included = ", noise included" if compared.how == LIMIT else ""
     if compared.how == ESTIMATED and compared.refitted is not None:
-        included = f" (bagged: without {compared.bagged.noun.count(compared.n_refitted)})"
+        included = f" (bagged: {compared.bagged.noun.count(compared.n_refitted)})"
     for name, label, share in (
-        ("quantile of changes", f"{percent(1 - delta)} of all changes are at most", delta),
+        ("quantile of changes", percentile(1 - delta), delta),
         ("largest change", "largest change", None),
     ):
         numbers = dict(zip(("base", "bagged"), compared.quantiles(share), strict=True))
         yield Fact(name, f"{label}{included}", MEASURED, numbers, unit)
+
+
+def percentile(share: float) -> str:
+    """Return what a quantile is called: "95th percentile".
+
+    >>> percentile(0.95), percentile(0.81), percentile(0.975), percentile(0.12), percentile(1 - 1e-4)
+    ('95th percentile', '81st percentile', '97.5th percentile', '12th percentile', '99.99th percentile')
+    """
+    number = f"{100 * share:.10g}"
+    last = "" if "." in number or number.endswith(("11", "12", "13")) else number[-1]
+    return f"{number}{ {'1': 'st', '2': 'nd', '3': 'rd'}.get(last, 'th') } percentile"
+
+
+def _how_changes_are_read(compared: Comparison) -> str:
+    """What the changes of class probabilities are, and which changes of the bagged model were estimated."""
+    parts = [compared.reason] if compared.base is None and compared.reason else []
+    if are_of_classes(compared.bagged):
+        parts.append(
+            "A change of class probabilities is a distance between two vectors, which is at most the square root of 2."
+        )
+    if compared.how == ESTIMATED:
+        source = "bag by bag" if not compared.n_refitted else (
+            f"from its bags and from refits without {compared.bagged.noun.count(compared.n_refitted)}")  # fmt: skip
+        parts.append(f"The typical change of the bagged model is estimated {source}.")
+    return " ".join(parts)
 
 
 # --------------------------------------------------------------------------------------------------------------- scores
@@ -355,28 +404,23 @@ def guarantees(
             "bags": math.nan if price[1] is None else price[1],
         }
         off = "" if math.isnan(error) else f" ± {error:.1g}"
-        texts = {"measured": number(numbers["measured"], scale) + off, "price": number(numbers["price"], scale)}
-        texts["proved"] = "" if math.isnan(bound) else rounded_up(bound, scale)
+        texts = {name: three_digits(numbers[name], scale) for name in ("measured", "price")}
+        texts["measured"] += off
+        texts["proved"] = "" if math.isnan(bound) else rounded_up(bound, scale, digits=3)
         if price[1] is not None:
             texts["bags"] = f"{price[1]:,}"
         return Fact(name, label, PROVED, numbers, unit, texts)
 
-    most, reused = f"{percent(1 - delta)} of the {noun.plural}", "by these bags"
+    most, reused = f"{percent(1 - delta)} of {noun.plural}, at most", "bags reused"
     # What is proved of bags drawn anew is about the average over draws; one draw may be worse.
-    again = "fitted again with the same seed (proved on average over seeds)"
-    yield line(
-        "guaranteed change",
-        f"{reused}: {most} move it by at most",
-        bagged.epsilon(delta, "max"),
-        *_bound_and_price(proved, delta),
-    )
+    again = "refit"
+    yield line("guaranteed change", f"{reused}: {most}", bagged.epsilon(delta, "max"), *_bound_and_price(proved, delta))
     mean, largest = _bound(proved, proved.mean()), _bound(proved, proved.worst_case())
-    yield line("guaranteed mean change", f"{reused}: mean over the {noun.plural}", bagged.mean("max"), mean)
-    yield line("guaranteed largest change", f"{reused}: largest of all {noun.plural}", bagged.max("max"), largest)
+    yield line("guaranteed mean change", f"{reused}: mean over {noun.plural}", bagged.mean("max"), mean)
+    yield line("guaranteed largest change", f"{reused}: largest", bagged.max("max"), largest)
     if anew is None:
         return
-    at_most = f"{again}: {most} move it by at most"
-    yield line("guaranteed change of a refit", at_most, math.nan, *_bound_and_price(anew, delta))
+    yield line("guaranteed change of a refit", f"{again}: {most}", math.nan, *_bound_and_price(anew, delta))
     if refitted is None:
         return
     means = refitted.values.mean(axis=1)  # over points, for each row
@@ -385,12 +429,11 @@ def guarantees(
     error = size * float((means / size).std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
     n_left_out = round(shares.sum())
     is_sample = n_left_out < len(bagged.rows)
-    of = f"{noun.count(n_left_out)} drawn at random" if is_sample else f"all {noun.count(n_left_out)}"
-    what = f"{again}: mean over points, and {of}"
-    what += f", estimated from {len(means):,} of them" if (shares > 1).any() else ""
+    of = f"of {noun.count(n_left_out)} and points" if is_sample else f"over {noun.plural} and points"
+    estimated = f", from {len(means):,} refits" if (shares > 1).any() else ""
     yield line(
         "guaranteed mean change of a refit",
-        what,
+        f"{again}: mean {of}{estimated}",
         np.average(means, weights=shares),
         _bound(anew, anew.mean()),
         error=error if is_sample and (shares == 1).all() else math.nan,
@@ -413,12 +456,15 @@ def _bound(proved: StabilityCertificate, values: Any) -> float:
 
 
 def _how_guarantees_are_read(study: Any, facts: tuple[Fact, ...]) -> str:
-    bags = study.bagged.bags
-    price = ""
-    if bags is not None and bags.n_bags is not None:
-        price = f"; the price is how much less a bound would be with infinitely many bags in place of {bags.n_bags:,}"
-    error = " ± is a standard error." if any(not math.isnan(fact["error"]) for fact in facts) else ""
-    return f"Where a cell is empty, nothing was measured, or nothing is proved{price}.{error}"
+    """What the two kinds of lines are about, and what an empty cell is."""
+    noun = study.noun.singular
+    parts = [f"Bags reused: the average over the bags without the {noun}."]
+    if study.anew is not None:
+        parts.append(f"Refit: the model refitted without the {noun}, same seed; guaranteed on average over seeds.")
+    parts.append("Empty cells: not measured, or no bound available.")
+    if any(not math.isnan(fact["error"]) for fact in facts):
+        parts.append("± is a standard error.")
+    return " ".join(parts)
 
 
 # ------------------------------------------------------------------------------------------------ decisions and numbers
@@ -471,10 +517,6 @@ def _numbers(study: Any) -> Iterator[Fact]:
             {"value": compared.limit_ratio()},
             "times",
         )
-    if compared.how == LIMIT and compared.noise > 0:
-        label = "bagging noise in what was measured"
-        unit = "probability" if are_of_classes(compared.bagged) else "prediction"
-        yield Fact("bagging noise", label, ESTIMATED_KIND, {"bagged": compared.noise}, unit)
     if study.ranking is not None:
         found = study.ranking
         numbers = {"value": found.value, "by_chance": found.by_chance, "p_value": found.p_value}
@@ -503,7 +545,7 @@ def _numbers(study: Any) -> Iterator[Fact]:
 
 
 def row_lists(study: Any) -> Iterator[RowList]:
-    """Yield the rows, or groups, that move predictions, are worth a look, flip decisions, and have most influence."""
+    """Yield the rows, or groups, that change predictions, are worth a look, flip decisions, and change most."""
     found, noun = study.suspects, study.noun
     numbers, effects = study.ranked(MOST_NAMED)
     names = study.bagged.names.of_rows(numbers)
@@ -511,10 +553,10 @@ def row_lists(study: Any) -> Iterator[RowList]:
         ListedRow(int(number), name, {"change": float(effect)})
         for number, name, effect in zip(numbers, names, effects, strict=True)
     )
-    caption = f"{_count(sum(row.numbers['change'] > 0 for row in most), noun)} that move the predictions most"
-    yield RowList("most influential", caption, {"change": "moves them by"}, most, noun)
+    caption = f"{_count(sum(row.numbers['change'] > 0 for row in most), noun)} that change the predictions most"
+    yield RowList("most influential", caption, {"change": "change"}, most, noun)
     if found is not None:
-        yield _moving(found, noun)
+        yield _influential(found, noun)
         yield _worth_a_look(found, noun, study.task)
     if study.decisions is not None:
         decisions = study.decisions
@@ -527,38 +569,41 @@ def row_lists(study: Any) -> Iterator[RowList]:
         yield RowList("flips", caption, {"decisions": "decisions"}, rows[:MOST_NAMED], noun)
 
 
-def _moving(found: Suspects, noun: Noun) -> RowList:
+def _influential(found: Suspects, noun: Noun) -> RowList:
     rows = tuple(
         ListedRow(one.number, one.name, {"change": one.change, "noise": one.noise, "p_value": one.p_value})
         for one in found.influential
     )
-    beyond = "" if found.noise == 0 else " beyond bagging noise"  # no bags were drawn, so that there is no noise
-    sentence = found.influence_summary
-    if found.influential:
-        verb = "moves" if len(rows) == 1 else "move"
+    beyond = "" if found.noise == 0 else " beyond bagging noise"  # which there is only if bags were drawn
+    sentence, which = found.influence_summary, f"{_count(len(rows), noun)} that change predictions{beyond}"
+    if rows:
+        which = f"{_count(len(rows), noun)} change{'s' * (len(rows) == 1)} predictions{found.at}{beyond}"
         named = _named(
             found.influential,
             noun,
-            lambda one: f"by {number(one.change)}" + ("" if found.noise == 0 else f", noise {number(one.noise)}"),
+            lambda one: (
+                f"by {three_digits(one.change)}"
+                + ("" if found.noise == 0 else f", bagging noise {three_digits(one.noise)}")
+            ),
         )
-        moves = f"{_count(len(rows), noun)} {verb} predictions{found.at}{beyond}{_first(rows)}"
-        sentence = f"{moves}: {named}. {found.claim}".rstrip()
+        sentence = f"{which}{_first(rows)}: {named}. {found.claim}".rstrip()
     return RowList(
         "moving the predictions",
-        f"{_count(len(rows), noun)} moving the predictions{beyond}",
-        {"change": "moves them by", "noise": "bagging noise"},
+        which,
+        {"change": "change", **({} if found.noise == 0 else {"noise": "bagging noise"})},
         rows,
         noun,
         sentence,
+        found.claim,
         {"alpha": found.alpha, "noise": found.noise},
     )
 
 
 def _worth_a_look(found: Suspects, noun: Noun, task: str) -> RowList:
-    keys, heads = ("residual", "usual_residual"), ("off by", "usual size", "times the usual size")
+    keys, heads = ("residual", "usual_residual"), ("off by", "usual size", "times usual size")
     if task == "classification":
         keys = ("probability", "usual_probability")
-        heads = ("probability of its class", "usual in its class", "distance")
+        heads = ("probability of its class", "usual in its class", "times below usual")
     rows = tuple(
         ListedRow(one.number, one.name, {keys[0]: one.value, keys[1]: one.usual, "distance": one.distance})
         for one in found.unusual
@@ -572,18 +617,19 @@ def _worth_a_look(found: Suspects, noun: Noun, task: str) -> RowList:
     columns = dict(zip((*keys, "distance"), heads, strict=True))
     return RowList(
         "worth a look",
-        f"{_count(len(rows), noun)} to look at{found.among}",
+        f"{_count(len(rows), noun)} worth a look: farthest from what the other {noun.plural} predict{found.among}",
         columns,
         rows,
         noun,
         sentence,
+        RANKING if rows else "",
         {"n_looked_at": found.n_looked_at},
     )
 
 
 def _how_far(one: UnusualRow, noun: Noun) -> str:
     times = "most are not off at all" if math.isinf(one.distance) else f"{one.distance:.1f} times the usual size"
-    return f"{'' if noun == ROWS else 'one row '}off by {'+' * (one.value > 0)}{number(one.value)}, {times}"
+    return f"{'' if noun == ROWS else 'one row '}off by {'+' * (one.value > 0)}{three_digits(one.value)}, {times}"
 
 
 def _how_unlikely(one: UnusualRow, noun: Noun) -> str:
@@ -633,25 +679,68 @@ def _verdict_dict(verdict: Verdict) -> dict[str, Any]:
     }
 
 
+def _wrap(text: str, width: int, **indents: str) -> list[str]:
+    return textwrap.wrap(text, width, break_on_hyphens=False, **indents)  # type: ignore[arg-type]
+
+
+def _fill(text: str, width: int, **indents: str) -> str:
+    return "\n".join(_wrap(text, width, **indents))
+
+
 def summary_text(lines: Iterable[SummaryLine], width: int) -> str:
     """Return the four lines as text, with their labels in a column of their own."""
     labels = 2 + max(len(label) for label in LABELS.values())
     return "\n".join(
-        textwrap.fill(f"{line.label:<{labels}}{line.text}", width, subsequent_indent=" " * labels) for line in lines
+        _fill(f"{line.label:<{labels}}{line.text}", width, subsequent_indent=" " * labels) for line in lines
     )
 
 
-def _as_text(section: Section) -> str:
-    """A table of facts as plain text."""
-    heads = [textwrap.wrap(head, 14) for head in section.columns.values()]
-    first = max(map(len, heads), default=0)
-    lines = [("", *(head[k - first] if k >= first - len(head) else "" for head in heads)) for k in range(first)]
-    lines += [(fact.label, *map(fact.text, section.columns)) for fact in section.facts]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    widths[0] = min(widths[0], max(24, _WIDTH - sum(width + 2 for width in widths[1:])))
-    shown = [textwrap.fill(f"{section.caption[0].upper()}{section.caption[1:]}:", _WIDTH)]
-    for label, *cells in lines:
-        *before, last = textwrap.wrap(label, widths[0], subsequent_indent="  ") or [""]
-        numbers = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
-        shown += [*before, f"{last:<{widths[0]}}{numbers}".rstrip()]
-    return "\n".join(shown)
+def as_text(columns: Mapping[str, str], sections: Iterable[Section], width: int) -> str:
+    """Return sections with the same columns as one table of plain text, with their notes below."""
+    shown = [section for section in sections if section.facts]
+    filled = [name for name in columns if any(fact.text(name) for section in shown for fact in section.facts)]
+    cells = {name: [columns[name], *(fact.text(name) for one in shown for fact in one.facts)] for name in filled}
+    widths = [max(map(len, column)) + 2 for column in cells.values()]
+    labels = width - sum(widths)
+    longest = max((len(fact.label) for one in shown for fact in one.facts), default=0)
+    labels = max(24, min(labels, 2 + longest))
+    heads = "".join(f"{columns[name]:>{size}}" for name, size in zip(filled, widths, strict=True))
+    lines: list[str] = []
+    for section in shown:
+        title = f"{section.caption[:1].upper()}{section.caption[1:]}:"
+        if not lines:
+            lines += [*_wrap(title, width), f"{'':{labels}}{heads}".rstrip()]
+        else:
+            lines += ["", *_wrap(title, width)]
+        for fact in section.facts:
+            *before, last = _wrap(fact.label, labels, initial_indent="  ", subsequent_indent="    ") or [""]
+            numbers = "".join(f"{fact.text(name):>{size}}" for name, size in zip(filled, widths, strict=True))
+            lines += [*before, f"{last:<{labels}}{numbers}".rstrip()]
+        lines += _wrap(section.note, width)
+    return "\n".join(lines)
+
+
+def rows_text(listed: RowList, width: int, most: int = _MOST_IN_SENTENCE) -> str:
+    """Return the first rows of a list as a small table of plain text; a sentence if there are none."""
+    if not listed.rows:
+        return _fill(listed.sentence, width)
+    first = "" if len(listed.rows) <= most else f" (first {most} shown)"
+    lines = [_fill(f"{listed.caption[:1].upper()}{listed.caption[1:]}{first}:", width)]
+    table = [("", *listed.columns.values())]
+    for row in listed.rows[:most]:
+        cells = [_listed_number(name, row.numbers[name]) for name in listed.columns]
+        table.append((row_in_words(row.name, listed.noun), *cells))
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for name, *numbers in table:
+        line = "".join(f"  {cell:>{size}}" for cell, size in zip(numbers, widths[1:], strict=True))
+        lines.append(f"  {name:<{widths[0]}}{line}".rstrip())
+    return "\n".join([*lines, *([_fill(listed.note, width)] if listed.note else [])])
+
+
+def _listed_number(name: str, value: float) -> str:
+    """A number of a listed row: a share in percent, a residual with its sign, others with three digits."""
+    if name in ("probability", "usual_probability"):
+        return percent(value)
+    if math.isinf(value):
+        return "all others 0"
+    return f"{'+' if name == 'residual' and value > 0 else ''}{three_digits(value)}"

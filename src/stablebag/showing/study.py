@@ -522,10 +522,10 @@ class Study:
 
     @property
     def distance(self) -> str:
-        """What the perturbations are, for the heading of a table."""
+        """What changes, for the heading of a table."""
         if self.task == "regression":
             return "the prediction"
-        return "the class probabilities (distance between vectors, at most 1.41)"
+        return "the class probabilities"
 
     def facts(self) -> Facts:
         """Return all that is shown of the study, by name: ``facts()["typical change"]``."""

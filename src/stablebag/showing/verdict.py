@@ -337,7 +337,7 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
             ALREADY_STABLE,
             f"The base model is stable already: leaving out any one of {some} changes its {quantity} at no test point.",
             "Do not bag it for stability"
-            + (f": bagged, it changes by {_three(compared.bagged_rms)}." if moves else "."),
+            + (f": bagged, it changes by {three_digits(compared.bagged_rms)}." if moves else "."),
             reasons,
         )
     ratio, enough = compared.ratio(), _enough_bags(compared)
@@ -392,12 +392,12 @@ def _not_compared(compared: Comparison, spread: float | None, quantity: str) -> 
     noun = compared.bagged.noun
     one = "leaving out a row" if noun == ROWS else f"leaving out {noun.any_one}"
     apart = f"Apart from bagging noise, {one} typically" if compared.how == LIMIT else f"Typically, {one}"
-    far = f"{_three(compared.limit_rms)}{_of_spread(compared, spread)}"
+    far = f"{three_digits(compared.limit_rms)}{_of_spread(compared, spread)}"
     moved = f"{apart} changes the bagged model's {quantity} by {far}."
     if not compared.limit_rms and compared.noise:
         moved = (
             f"Typically, {one} changes the bagged model's {quantity} by less than the noise of its bags, "
-            f"{_three(compared.noise)}."
+            f"{three_digits(compared.noise)}."
         )
     elif not compared.limit_rms:
         some = noun.count(compared.n_rows)
@@ -435,27 +435,27 @@ def _numbers(compared: Comparison) -> tuple[str, ...]:
     """How large the typical changes are, how they were measured, and what of them is noise."""
     noun, by = compared.bagged.noun, compared.where()
     what = f"Typical change (root mean square) without one {noun.singular}"
-    base = "" if compared.base is None else f"{_three(compared.base_rms)} for the base model, "
-    noise, limit = _three(compared.noise), _three(compared.limit_rms)
+    base = "" if compared.base is None else f"{three_digits(compared.base_rms)} for the base model, "
+    noise, limit = three_digits(compared.noise), three_digits(compared.limit_rms)
     bags = f"its {compared.n_bags:,} bags" if compared.n_bags else "its bags"
     if compared.how == LIMIT:
         apart = f"{limit} for the bagged model, apart from the noise of {bags} ({noise})"
         below = f"below the noise of {bags} ({noise}) for the bagged model"
         return (f"{what}: {base}{apart if compared.limit_rms else below}; without {by}.",)
     if compared.how == ESTIMATED:
-        total = f"about {_three(compared.bagged_rms)} for the bagged model with {bags}"
+        total = f"about {three_digits(compared.bagged_rms)} for the bagged model with {bags}"
         source = f"one refitted bag for each {noun.singular}"
         if compared.n_refitted:
             source = f"its bags and from refits without {compared.n_refitted:,} of these {noun.plural}"
         said = f"{what}: {base}{total}; without {by}. That of the bagged model is estimated from {source}."
     else:
-        total = f"{_three(compared.bagged_rms)} for the bagged model"
+        total = f"{three_digits(compared.bagged_rms)} for the bagged model"
         total += f" with {bags}" if compared.n_bags else ""
         said = f"{what}: {base}{total}; {'refitted ' if compared.n_refitted else ''}without {by}."
     if not compared.noise:
         return (said,)
-    rest = f"Of the bagged model's {_three(compared.bagged_rms)}, {noise} is bagging noise (squares add up)."
-    if noise == _three(compared.bagged_rms):
+    rest = f"Of the bagged model's {three_digits(compared.bagged_rms)}, {noise} is bagging noise (squares add up)."
+    if noise == three_digits(compared.bagged_rms):
         rest = f"Nearly all of the bagged model's {noise} is bagging noise."
     if not compared.limit_rms:
         return said, f"{rest} What infinitely many bags would leave is too small to measure."
@@ -472,11 +472,11 @@ def _rarely(compared: Comparison) -> tuple[str, ...]:
         return ()
     furthest, cases = float(compared.base.values.max()), compared.base.values.size
     one, changed = compared.bagged.noun.singular, f"{compared.n_changed:,} of {cases:,} predictions"
-    said = f"Leaving out a {one} changed {changed} of the base model, by up to {_three(furthest)}"
+    said = f"Leaving out a {one} changed {changed} of the base model, by up to {three_digits(furthest)}"
     after = compared.refitted if compared.refitted is not None else compared.bagged
     if compared.how != REFITTED or compared.n_rows < len(compared.base.rows):  # of which there are fewer rows
         return (f"{said}.",)
-    return (f"{said}; those of the bagged model changed by at most {_three(float(after.values.max()))}.",)
+    return (f"{said}; those of the bagged model changed by at most {three_digits(float(after.values.max()))}.",)
 
 
 def _rests_on(compared: Comparison, ratio: Ratio) -> tuple[str, ...]:
@@ -517,9 +517,9 @@ def _times(value: float) -> str:
     return f"{value:.2g}" if value < 100 else f"{float(f'{value:.2g}'):,.0f}"
 
 
-def _three(value: float) -> str:
-    """A number with three digits, as sentences have them."""
-    return number(float(f"{value:.3g}"))
+def three_digits(value: float, scale: float = 0.0) -> str:
+    """Return a number with three digits, as sentences and tables have it."""
+    return number(float(f"{value:.3g}"), scale)
 
 
 # -------------------------------------------------------------------------------------------------------------- summary
@@ -661,7 +661,7 @@ def _predicts(
     what = "predictions" if ranking.name != "AUC" else "probabilities"
     if ONLY_RANKS in cases:
         worse = "worse than a constant's" if found.is_larger else "no better than a constant's on these rows"
-        return f"Only the order. {ranks}, but its {what} are {worse}.", WARNING
+        return f"Partly. {ranks}, but its {what} are {worse}.", WARNING
     text = f"{ranks}, but these are too few to say whether its {what} beat a constant's."
     if found.is_smaller:
         text = f"{ranks}. Its {first.name} is {percent(-found.mean / constant)} below a constant's."
@@ -725,7 +725,7 @@ def _stable(
     elif NOT_ENOUGH_BAGS in cases:
         answer, status = "Not known: too few bags.", UNKNOWN
     elif NOT_ENOUGH_REFITS in cases:
-        answer, status = "Not known: too few refits or held-out rows.", UNKNOWN
+        answer, status = "Not clear: it hinges on too few rows or test points.", UNKNOWN
     if decisions is not None and decisions.are_many and status == GOOD:
         answer, status = "Mostly.", WARNING
     counted = "" if decisions is None else decisions.counted()
@@ -735,19 +735,30 @@ def _stable(
 def _change(compared: Comparison, change: float, spread: float | None, quantity: str) -> str:
     """The typical change without one row, in a sentence."""
     noise, of_classes = compared.noise, quantity != "predictions"
-    beside = [f"bagging noise {_three(noise)}"] if noise > 0 and compared.how != LIMIT else []
-    beside += [f"base model {_three(compared.base_rms)}"] if compared.base is not None else []
+    n_refits = compared.n_refitted if compared.base is None else len(compared.base.rows)
+    if change == 0 and noise == 0 and n_refits and not compared.base_changes:
+        what = "class probability" if of_classes else "prediction"
+        refits = "1 refit" if n_refits == 1 else f"{n_refits:,} refits"
+        return f"In {refits} without one {compared.bagged.noun.singular}, no {what} changed."
+    beside = [f"bagging noise {three_digits(noise)}"] if noise > 0 and compared.how != LIMIT else []
+    beside += [f"base model {three_digits(compared.base_rms)}"] if compared.base is not None else []
     numbers = f" ({', '.join(beside)})" if beside else ""
     share = ""
     if spread and not of_classes and change > 0:
         share = f", {f'{change / spread:.0%}' if change > 0.01 * spread else 'under 1%'} of the target's spread"
     what = "class probabilities typically change" if of_classes else "a prediction typically changes"
     without = f"without one {compared.bagged.noun.singular}"
-    by = f"{'about ' if compared.how == ESTIMATED else ''}{_three(change)}"
+    by = f"{'about ' if compared.how == ESTIMATED else ''}{three_digits(change)}"
     if compared.how == LIMIT and noise > 0:
         by = by if change > 0 else "too little to measure"
-        return f"Apart from bagging noise ({_three(noise)}), {without} {what} by {by}{numbers}{share}."
+        return f"Apart from bagging noise ({three_digits(noise)}), {without} {what} by {by}{numbers}{share}."
     return f"{without[0].upper()}{without[1:]}, {what} by {by}{numbers}{share}."
+
+
+def _review(decisions: Any) -> str:
+    n, noun = decisions.n_close, decisions.noun.singular
+    hinge = f"the decision that hinges on one {noun}" if n == 1 else f"the {n:,} decisions that hinge on one {noun}"
+    return f"Have someone review {hinge}, or answer with sets of labels (stablebag sets)."
 
 
 def _next(
@@ -777,7 +788,7 @@ def _next(
         if case in cases:
             return cases[case].advice, UNKNOWN
     if decisions is not None and decisions.are_many:
-        return f"Review close calls: {decisions.n_close:,} of {len(decisions):,} decisions hinge on one row.", WARNING
+        return _review(decisions), WARNING
     for case in (ALREADY_STABLE, NOT_STABILIZED):
         if case in cases:
             return cases[case].advice, GOOD if case == ALREADY_STABLE else WARNING

@@ -615,7 +615,7 @@ def split_target(
     known = frame[target].notna()
     column = frame.loc[known, target]
     if not len(column):
-        raise TableError(f"The target {target!r} is missing in every row.")
+        raise TableError(f"The target {target!r} is missing in every row. Choose another target.")
     numeric = column.dtype.kind in "iuf"
     if task is None:
         if has_classes is None:

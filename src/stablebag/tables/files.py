@@ -427,7 +427,7 @@ def check_columns(columns: list[str], schemas: list[Any], paths: tuple[str, ...]
         if lost is not None:
             there = ", ".join(map(repr, schema.names[:8])) + (", ..." if len(schema.names) > 8 else "")
             reason = f"{path} has no such column. It has {there}."
-            raise refuse_value(what, _TYPES_OWNER, "in all files", lost, reason)
+            raise refuse_value(what, _TYPES_OWNER, "a column of all files", lost, reason)
 
 
 def matrix_type(kinds: list[ColumnType]) -> np.dtype:

@@ -558,7 +558,10 @@ def _read_parts(parts: Parts) -> Any:
     for path, schema in zip(parts.paths, schemas, strict=True):
         if sorted(schema.names) != sorted(names):
             odd = sorted(set(names) ^ set(schema.names))[0]
-            raise TableError(f"The column {odd!r} is not in all files of {parts}: {path} differs from the first.")
+            raise TableError(
+                f"The column {odd!r} is not in all files of {parts}: {path} differs from the first. Write the files "
+                "again with the same columns."
+            )
     tables = [folders.add_to(table.select(names), number) for number, table in enumerate(tables)]
     try:
         together = pa.concat_tables(tables, promote_options="default")
@@ -709,7 +712,7 @@ def _read_excel(path: Path, as_written: Collection[str]) -> FileAsRead:
         try:
             sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"] or book.worksheets
             if not sheets:
-                raise TableError(f"The file {path} has no sheet with cells.")
+                raise TableError(f"The file {path} has no sheet with cells. Save the table as CSV.")
             sheet, others = sheets[0], len(sheets) - 1
             rows, top = _sheet_rows(sheet, path)
             _check_formulas(sheet, path)
@@ -749,7 +752,9 @@ def _check_archive(file: Any, path: Path) -> None:
         for part in archive.infolist():
             with archive.open(part) as content:
                 if _declares_entities(content):
-                    raise TableError(f"The file {path} declares XML entities, which Excel files never do.")
+                    raise TableError(
+                        f"The file {path} declares XML entities. Excel never does this, so stablebag does not open it."
+                    )
 
 
 class _Finished(Exception):  # noqa: N818 (it is not an error)
@@ -883,8 +888,8 @@ def _check_formulas(sheet: Any, path: Path) -> None:
     with get_source() as content:
         while chunk := content.read(_CHUNK):
             for match in _NO_RESULT.finditer(tail + chunk):
-                if b't="str"' not in match[1]:
-                    cell = re.search(rb'\br="([A-Z]+\d+)"', match[1])
+                if not re.search(rb"""\bt=["']str["']""", match[1]):
+                    cell = re.search(rb"""\br=["']([A-Z]+\d+)["']""", match[1])
                     where = f" in cell {cell[1].decode()}" if cell else ""
                     raise TableError(
                         f"The sheet {quoted(sheet.title)} of {path} has a formula without a stored result{where}. Open "

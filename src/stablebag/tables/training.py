@@ -349,7 +349,9 @@ class TrainingTable:
         new = self.reading.read_new(path, needs_target=needs_target)
         if needs_target and self.task == "classification" and new.y is not None and not set(new.y) & set(self.y):
             theirs, ours = (listed(sorted(set(map(printable, y)))) for y in (new.y, self.y))
-            raise TableError(f"The classes in {path} ({theirs}) are not those of the training table ({ours}).")
+            raise TableError(
+                f"The classes in {path} ({theirs}) are not those of the training table ({ours}). Check their spelling."
+            )
         return new
 
 
@@ -566,7 +568,7 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     files = [str(path) for path in paths_of(table)]
     whole = ParquetTable(files, target, columns=features, groups=group, max_memory=memory)
     _check_enough(target, whole.n_samples)
-    y, kind, task, strange, decisive = _targets_in_files(whole.targets(), roles)
+    y, kind, task, strange, decisive = _targets_in_files(whole.targets(), whole.groups(), roles)
     if whole.groups() is not None:
         split_group(whole.groups().to_frame(), str(group), target)  # raises an error for missing or constant groups
     held_out = _held_out(whole, share, seed)
@@ -616,7 +618,8 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     X = TypedRows(used, gone, columns, y, flags)
     return TrainingTable(
         X, X.targets(), X.groups(), reading, as_read, sum(whole.row_counts), whole.n_missing_targets_ + len(strange),
-        decisive=_single_owners(decisive, gone, groups, used), X_test=X_test, y_test=y_test, groups_test=groups_test,
+        decisive=_decisive_in_files(decisive, gone, groups, used),
+        X_test=X_test, y_test=y_test, groups_test=groups_test,
         notes=(_stays_in_files(table, memory, len(held_out)), *met_later),
         findings=findings,
     )  # fmt: skip
@@ -638,8 +641,9 @@ def _infinite_values(frame: Any, names: Any) -> Iterator[str]:
 
 def _check_enough(target: str, n_rows: int) -> None:
     if n_rows < 2:
-        how_many = "is missing in every row" if not n_rows else "has a value in one row only. At least two are needed"
-        raise TableError(f"The target {target!r} {how_many}.")
+        if n_rows:
+            raise TableError(f"The target {target!r} has a value in one row only. At least two are needed.")
+        raise TableError(f"The target {target!r} is missing in every row. Choose another target.")
 
 
 def _leaks(X: Any, y: np.ndarray, task: str, groups: Any) -> list[Leak]:
@@ -731,11 +735,13 @@ def _refuse_nested(schema: Any, features: list[str], target: str, path: Any) -> 
             raise TableError(f"The {what} {name!r} of {path} contains bytes. {way}")
 
 
-def _targets_in_files(found: np.ndarray, roles: Roles) -> tuple[np.ndarray, Kind, str, np.ndarray, list[np.ndarray]]:
+def _targets_in_files(
+    found: np.ndarray, groups: Any, roles: Roles
+) -> tuple[np.ndarray, Kind, str, np.ndarray, np.ndarray]:
     """Return all targets as numbers or classes, their kind, the task, and the rows whose target is not a number.
 
-    The kind is inferred from the different values in all rows. The last result has the rows of each value without which
-    the target would be parsed differently.
+    The kind is inferred from the different values in all rows. The last result has a row of each owner (a row, or a
+    group) without which the target would be parsed differently.
     """
     import pandas as pd
 
@@ -746,27 +752,38 @@ def _targets_in_files(found: np.ndarray, roles: Roles) -> tuple[np.ndarray, Kind
         raise infinite_target(target)
     if numeric and not kinds and (task == "regression" or (task is None and _has_many_values(found))):
         # Unchanged: a list of different values would take several times their memory.
-        return found.astype(float, copy=False), Kind("number", "."), "regression", np.empty(0, np.int64), []
+        return (
+            found.astype(float, copy=False),
+            Kind("number", "."),
+            "regression",
+            np.empty(0, np.int64),
+            np.empty(0, np.int64),
+        )
     codes, values = pd.factorize(found)
     plain = plain_frame(pd.DataFrame({target: values}))
-    decision = infer_kinds(plain, chosen=kinds, decimal=roles.decimal, target=target, task=task)
+    owners = np.arange(len(found)) if groups is None else pd.factorize(groups)[0]
+    first, last = np.full(len(values), len(found)), np.full(len(values), -1)
+    np.minimum.at(first, codes, owners)
+    np.maximum.at(last, codes, owners)
+    has_one = first == last  # a value with several owners stays, whichever of them is left out
+    units = np.unique(np.where(has_one, first, len(found) + np.arange(len(values))), return_inverse=True)[1].ravel()
+    decision = infer_kinds(plain, units, chosen=kinds, decimal=roles.decimal, target=target, task=task)
     read = Columns({target: decision.kinds[target]}).read(plain)
     _, typed_values, task, _ = split_target(read, target, task, has_classes=decision.has_classes)
     is_known = read[target].notna().to_numpy()
     places = np.cumsum(is_known) - 1
     strange = np.flatnonzero(~is_known[codes])
-    decisive = [np.flatnonzero(codes == value) for value in decision.decisive.get(target, ())]
-    return typed_values[places[codes]], decision.kinds[target], task, strange, decisive
+    is_decisive = np.isin(units, decision.decisive.get(target, np.empty(0, np.int64))) & has_one
+    rows = np.unique(codes, return_index=True)[1][is_decisive]
+    return typed_values[places[codes]], decision.kinds[target], task, strange, rows
 
 
-def _single_owners(decisive: list[np.ndarray], gone: np.ndarray, groups: Any, table: ParquetTable) -> tuple[Any, ...]:
-    """The training rows or groups that alone have one of the values whose rows these are."""
-    names: dict[Any, None] = {}
-    for rows in decisive:
-        owners = table.places(rows) if groups is None else groups.iloc[rows].unique()
-        if len(owners) == 1 and not np.isin(rows, gone).all():
-            names[owners[0]] = None
-    return tuple(names)
+def _decisive_in_files(rows: np.ndarray, gone: np.ndarray, groups: Any, table: ParquetTable) -> tuple[Any, ...]:
+    """The names of these rows, or of their groups, that are used for training."""
+    if groups is None or not len(rows):
+        return tuple(table.places(np.setdiff1d(rows, gone)).tolist())
+    trained = set(groups.drop(groups.index[gone]))
+    return tuple(name for name in groups.iloc[rows].unique().tolist() if name in trained)
 
 
 def _has_many_values(numbers: np.ndarray) -> bool:

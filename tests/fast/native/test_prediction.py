@@ -159,7 +159,7 @@ def test_a_part_of_an_array_can_be_written_into():
 ])  # fmt: skip
 def test_an_array_that_does_not_fit_is_refused(change):
     X, trees = grown(n_rows=20)
-    with pytest.raises(ValueError, match="out is a writeable float64 array of shape"):
+    with pytest.raises(ValueError, match="out must be a writeable float64 array of shape"):
         forest_of(trees).predict(X, out=change(np.empty((6, 20, 1))))
 
 
@@ -174,16 +174,16 @@ def test_an_array_that_does_not_fit_is_refused(change):
 def test_arrays_that_are_no_tree_are_refused(change):
     _, trees = grown(n_rows=20)
     nodes, values = change(*converted(trees[0]))
-    with pytest.raises(ValueError, match=r"Trees are made of contiguous|Each node of a tree"):
+    with pytest.raises(ValueError, match=r"Trees must be contiguous|one line per node"):
         Forest([nodes], [values])
 
 
 def test_trees_of_different_kinds_are_refused():
     _, trees = grown(n_rows=20)
     (nodes, values), (more, _) = converted(trees[0]), converted(trees[1])
-    with pytest.raises(ValueError, match="the same number of outputs, not"):
+    with pytest.raises(ValueError, match="All trees must have the same number of outputs"):
         Forest([nodes, more], [values, np.zeros((len(more), 2))])
-    with pytest.raises(ValueError, match="There are 2 trees of nodes and 1 of values"):
+    with pytest.raises(ValueError, match="one array per tree, got 2 and 1"):
         Forest([nodes, more], [values])
 
 

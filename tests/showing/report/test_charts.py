@@ -76,7 +76,9 @@ def test_infinite_intervals_have_no_picture():
 def test_label_picture_counts_the_decisions_that_flip(cancer):
     picture = label_picture(cancer.sets, np.arange(60) < 2, cancer.noun)
     assert "at 6 test points" in picture.alt
-    assert "2 decisions flip without one row." in picture.alt
+    assert "2 decisions flipped in a refit without one row." in picture.alt
+    assert "points have a set of one label" in picture.svg
+    assert "2 decisions flip without" not in picture.svg  # other rows were not left out
 
 
 def test_guarantee_stays_true_with_fewer_steps():

@@ -1,1 +1,1 @@
-"""The compiled library: C without Python's interface, called through ctypes."""
+"""The compiled library: plain C, called through ctypes."""

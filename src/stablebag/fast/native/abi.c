@@ -1,4 +1,4 @@
-/* The number by which Python knows that it has loaded the library it was written for. */
+/* The version of the interface, which Python checks after loading the library. */
 #include "native.h"
 
 EXPORTED int32_t stablebag_abi(void);

@@ -1,4 +1,4 @@
-"""The compiled library: loaded, growing trees, and predicting with them."""
+"""Load the compiled library, grow trees with it, and predict with them."""
 
 import copy
 import ctypes
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 # -------------------------------------------------------------------------------------------------------------- loading
-# Loads the compiled library that lies beside this file, if it is there and of the right version.
+# Loads the compiled library in this folder, if it exists and has the right version.
 
 ABI = 1  # of native.h
 SUFFIXES = {"win32": ".dll", "darwin": ".dylib"}
@@ -20,12 +20,12 @@ PATH = Path(__file__).with_name("_native" + SUFFIXES.get(sys.platform, ".so"))
 
 
 def library() -> ctypes.CDLL | None:
-    """Return the compiled library, or None where there is none that can be used."""
+    """Return the compiled library, or None if there is none that can be used."""
     return _loaded(PATH)[0]
 
 
 def why_not() -> str:
-    """Return why there is no compiled library, in words that complete 'because ...'; empty where there is one."""
+    """Return why there is no compiled library, in words that complete 'because ...'; empty if there is one."""
     return _loaded(PATH)[1]
 
 
@@ -40,39 +40,39 @@ def _loaded(path: Path) -> tuple[ctypes.CDLL | None, str]:
     except (OSError, AttributeError) as error:
         return None, f"the compiled part of stablebag cannot be loaded ({error})"
     if abi != ABI:
-        return None, f"the compiled part of stablebag is of another version ({abi} instead of {ABI}): install it again"
+        return None, f"the compiled part of stablebag has version {abi} instead of {ABI}; install stablebag again"
     return loaded, ""
 
 
 # ----------------------------------------------------------------------------------------------------------- prediction
-# Predictions of many trees at many points, by the compiled library.
+# Predictions of many trees at many points.
 
 NODE = np.dtype([("threshold", "<f8"), ("feature", "<i4"), ("right", "<i4")])
 
 
 class Forest:
-    """Trees that predict together, each tree where it lies in memory.
+    """Trees that predict together, without copying their arrays.
 
-    An inner node goes to the node after it where its feature is at most its threshold, and to `right` otherwise. A leaf
-    has threshold -inf, feature 0 and `right` leads to itself.
+    If the feature of an inner node is at most its threshold, the next node follows, else `right`. A leaf has threshold
+    -inf, feature 0, and `right` is the leaf itself.
 
     Parameters
     ----------
     nodes : sequence of arrays of dtype NODE
-        One per tree.
+        One array per tree.
     values : sequence of (n_nodes, n_outputs) float64 arrays
-        What the nodes of a tree predict.
+        The predictions of the nodes of each tree.
     """
 
     def __init__(self, nodes: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> None:
         if len(nodes) != len(values):
-            raise ValueError(f"There are {len(nodes)} trees of nodes and {len(values)} of values.")
-        self._kept = list(nodes), list(values)  # the arrays to which the pointers lead
+            raise ValueError(f"nodes and values must have one array per tree, got {len(nodes)} and {len(values)}.")
+        self._kept = list(nodes), list(values)  # the arrays that the pointers refer to
         self._nodes = _pointers(self._kept[0], NODE, 1)
         self._values = _pointers(self._kept[1], np.dtype(np.float64), 2)
         self._sizes = np.array([len(line) for line in nodes], np.int64)
         if [len(line) for line in values] != self._sizes.tolist():
-            raise ValueError("Each node of a tree has its line of values.")
+            raise ValueError("The values of a tree must have one line per node.")
         self.n_outputs = _common([line.shape[1] for line in values])
 
     def __len__(self) -> int:
@@ -86,13 +86,13 @@ class Forest:
         return part
 
     def predict(self, points: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """Return what each tree says at finite float32 points, as (n_trees, n_points, n_outputs).
+        """Return each tree's predictions at finite float32 points, as (n_trees, n_points, n_outputs).
 
-        `out` is an array of that shape to write into, of which each tree's part is contiguous.
+        `out` is an array of that shape to write to, with a contiguous part for each tree.
         """
         compiled = library()
         if compiled is None:
-            raise RuntimeError("There is no compiled library; ask scikit-learn's trees themselves.")
+            raise RuntimeError(f"Cannot predict, because {why_not()}.")
         points = np.ascontiguousarray(points, np.float32)
         shape = (len(self), len(points), self.n_outputs)
         out = np.empty(shape) if out is None else _checked(out, shape)
@@ -105,14 +105,14 @@ class Forest:
 
 
 def _pointers(arrays: list[np.ndarray], dtype: np.dtype[Any], ndim: int) -> np.ndarray:
-    """Return where arrays begin, after a look at whether C can read them."""
+    """Return the addresses of arrays, after checking that C can read them."""
     if not all(line.dtype == dtype and line.ndim == ndim and line.flags.c_contiguous and len(line) for line in arrays):
-        raise ValueError(f"Trees are made of contiguous {ndim}-dimensional arrays of {dtype} with at least one node.")
+        raise ValueError(f"Trees must be contiguous {ndim}-dimensional arrays of {dtype} with at least one node.")
     return np.array([_address(line) for line in arrays], np.uintp)
 
 
 def _address(array: np.ndarray) -> int:
-    """Return where an array begins: quickly, for there may be thousands, if it is one that can be written to."""
+    """Return the address of an array; the fast way needs a writeable array."""
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
     except TypeError:
@@ -120,23 +120,23 @@ def _address(array: np.ndarray) -> int:
 
 
 def _common(widths: list[int]) -> int:
-    """Return the one number of outputs that all trees have."""
+    """Return the number of outputs, which must be the same for all trees."""
     if len(set(widths)) > 1:
-        raise ValueError(f"Trees that predict together have the same number of outputs, not {sorted(set(widths))}.")
+        raise ValueError(f"All trees must have the same number of outputs, got {sorted(set(widths))}.")
     return widths[0] if widths else 1
 
 
 def _checked(out: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Return an array to write into, if that is possible."""
+    """Return an array to write to, if that is possible."""
     fits = out.shape == shape and out.dtype == np.float64 and out.flags.writeable
     if not (fits and all(line.flags.c_contiguous for line in out[:1])):
-        raise ValueError(f"out is a writeable float64 array of shape {shape}, each tree's part contiguous.")
+        raise ValueError(f"out must be a writeable float64 array of shape {shape} with a contiguous part per tree.")
     return out
 
 
 @cache
 def _function(compiled: ctypes.CDLL) -> Any:
-    """Return the compiled function, told what it takes."""
+    """Return the compiled function with its types declared."""
     number, pointer = ctypes.c_int64, ctypes.c_void_p
     function = compiled.stablebag_predict
     function.restype = None
@@ -145,7 +145,7 @@ def _function(compiled: ctypes.CDLL) -> Any:
 
 
 # -------------------------------------------------------------------------------------------------------------- growing
-# Decision trees grown by the compiled library, one bag per call.
+# Growing decision trees, one bag per call.
 
 CRITERIA = {"squared_error": 0, "gini": 1, "entropy": 2, "log_loss": 2}
 _SMALL = 64  # rows of a small node
@@ -155,21 +155,21 @@ _POINTER = ctypes.c_void_p
 
 
 class TreeArrays(NamedTuple):
-    """A tree whose nodes lie depth first: the left child of a node is the one after it.
+    """A tree with its nodes in depth-first order: the left child of a node is the next node.
 
-    `nodes` have a threshold, a feature and the right child; a leaf has threshold -inf, feature 0 and leads to itself.
+    `nodes` have a threshold, a feature and the right child; a leaf has threshold -inf, feature 0 and itself as child.
     """
 
     nodes: np.ndarray
     impurity: np.ndarray
     n_samples: np.ndarray
     value: np.ndarray
-    seen: np.ndarray  # the classes in the bag, by their place among all; empty for regression
+    seen: np.ndarray  # the classes in the bag, by their positions among all classes; empty for regression
     max_depth: int
 
 
 class Limits(NamedTuple):
-    """When a node of a tree is not split."""
+    """The limits below which a node of a tree is not split."""
 
     min_samples_split: int
     min_samples_leaf: int
@@ -210,13 +210,13 @@ class Grower:
     criterion : str
         The criterion, as scikit-learn calls it.
     max_features : int
-        The number of features that are drawn at a node.
+        The number of features to draw at each node.
     max_depth : int
         The depth beyond which no node is split.
     min_impurity_decrease : float
-        How much a split must gain.
+        The smallest gain of a split.
     release : int
-        The minor version of scikit-learn 1 whose trees these are: 8 for 1.8.
+        The minor version of scikit-learn 1 to reproduce: 8 for 1.8.
     """
 
     def __init__(
@@ -241,7 +241,7 @@ class Grower:
         crowded = np.any(ordered[:, 1:] <= ordered[:, :-1] + same_value, axis=1).astype(np.uint8)
         terms = np.empty((_SMALL, _SMALL))
         library.stablebag_tree_terms(_POINTER(terms.ctypes.data))
-        self._kept: list[np.ndarray] = [columns, order, crowded, y, y, terms]  # to which the pointers lead
+        self._kept: list[np.ndarray] = [columns, order, crowded, y, y, terms]  # that the pointers refer to
         self.n_rows, self.n_features, self.n_classes = *X.shape, n_classes
         self._table = _Table(
             *X.shape, n_classes, CRITERIA[criterion], max_features, max_depth, min_impurity_decrease,
@@ -250,7 +250,7 @@ class Grower:
         self._release, self._by_thread = release, threading.local()
 
     def grow(self, rows: np.ndarray, seed: int, limits: Limits, *, order_matters: bool) -> TreeArrays:
-        """Return the tree of a bag; the order in which targets are added does not matter where sums are exact."""
+        """Return the tree of a bag; `order_matters` unless sums of targets are exact in any order."""
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         space = self._space(len(rows))
         fit = space.fit
@@ -258,7 +258,7 @@ class Grower:
         fit.min_samples_split, fit.min_samples_leaf, fit.min_weight_leaf = limits
         fit.release = self._release
         if self._grow(ctypes.byref(self._table), ctypes.byref(fit), ctypes.c_uint32(seed)):
-            raise IndexError("A bag has a row that is not in the table.")
+            raise IndexError(f"A bag contains a row number outside of the {self.n_rows:,} rows of the table.")
         n, k = fit.n_nodes, fit.n_seen if self.n_classes else 1
         return TreeArrays(
             space.nodes[:n].copy(), space.impurity[:n].copy(), space.n_samples[:n].copy(),
@@ -266,7 +266,7 @@ class Grower:
         )  # fmt: skip
 
     def _space(self, n_rows: int) -> "_Space":
-        """The workspace of this thread, with room for a bag of so many rows."""
+        """The workspace of this thread, with memory for a bag of this many rows."""
         space: _Space | None = getattr(self._by_thread, "space", None)
         if space is None or space.n_rows < n_rows:
             n_bytes = self._bytes(*map(_INT, (self.n_rows, n_rows, self.n_features, self.n_classes)))
@@ -275,7 +275,7 @@ class Grower:
 
 
 class _Space:
-    """Memory for a bag of up to n rows, and tables that all its nodes use."""
+    """Memory for a bag of up to n rows, and tables that all nodes use."""
 
     def __init__(self, n_rows: int, n_bytes: int, n_classes: int) -> None:
         self.n_rows = n_rows

@@ -1,9 +1,9 @@
-/* Predictions of many trees at many points, as scikit-learn's trees make them: x <= threshold goes left.
+/* Predictions of many trees at many points, like those of scikit-learn's trees: x <= threshold goes left.
  *
- * Points walk down a tree several at a time and without branches, so that one waits for memory while the others move;
- * who has arrived at a leaf stays there. For many points a tree is first rewritten into half the space, with numbers as
- * integers of the same order: it then stays in the fastest cache, and a step takes less time. Points come in blocks
- * that stay in the cache while all trees look at them.
+ * Several points walk down a tree at the same time and without branches, so that one waits for memory while the others
+ * move; a point at a leaf stays there. For many points, a tree is first rewritten into half the space, with numbers as
+ * integers in the same order: it then fits into the fastest cache, and each step is faster. Points are processed in
+ * blocks that stay in the cache for all trees.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 
 enum {
     AT_ONCE = 8,           /* points that move together */
-    LEVELS = 4,            /* steps between two looks at who has arrived */
-    GROUP = 128,           /* points of which those that have not arrived are kept together */
+    LEVELS = 4,            /* steps between two checks which points have arrived at a leaf */
+    GROUP = 128,           /* points that are compacted when some of them have arrived */
     BLOCK_BYTES = 1 << 19, /* of points */
     MOST_NODES = 1 << 16,  /* of a tree that is rewritten */
     MOST_FEATURES = 1 << 16,
@@ -26,8 +26,8 @@ typedef struct {
     uint16_t feature, right;
 } Short;
 
-/* One step down: without a branch, because which way a point goes cannot be foreseen. Clang has to be told so, or it
- * makes a branch also of what is written without one. */
+/* One step down, without a branch, because the direction is unpredictable. Clang must be told so, or it compiles even
+ * branchless code to a branch. */
 static inline int32_t next(int32_t at, int32_t right, int goes_left) {
 #if defined(__clang__)
     return __builtin_unpredictable(goes_left) ? at + 1 : right;
@@ -55,7 +55,7 @@ static void walk(const Node *nodes, const float *points, int count, int64_t n_fe
 
 /* --------------------------------------------------------------------------------------------------- many points */
 
-/* An integer for a number that is not NaN: of the same order, and one for both zeros. */
+/* An integer with the same order as the number, which is not NaN; both zeros have the same integer. */
 static inline int32_t key_of(float x) {
     int32_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -63,7 +63,7 @@ static inline int32_t key_of(float x) {
     return bits ^ ((bits >> 31) & INT32_MAX);
 }
 
-/* The tree with keys: x <= threshold is key of x <= key of the largest float that is not above the threshold. */
+/* The tree with keys: x <= threshold if the key of x is at most the key of the largest float up to the threshold. */
 static void shorten(const Node *nodes, int64_t n_nodes, Short *to) {
     for (int64_t i = 0; i < n_nodes; i++) {
         float above = (float)nodes[i].threshold;
@@ -73,7 +73,7 @@ static void shorten(const Node *nodes, int64_t n_nodes, Short *to) {
     }
 }
 
-/* Let the first `active` of a group go down some levels, and move those that are not yet at a leaf to the front. */
+/* Move the first `active` points of a group down some levels, and those that are not at a leaf yet to the front. */
 static int advance(const Short *nodes, const int32_t *keys, int64_t n_features, int active, int32_t *who,
                    int32_t *where, int32_t *leaves) {
     int remaining = 0;
@@ -106,7 +106,7 @@ static void walk_group(const Short *nodes, const int32_t *keys, int count, int64
     for (int i = 0; i < GROUP + AT_ONCE; i++) who[i] = i < count ? i : 0;
     for (int active = count; active;) {
         active = advance(nodes, keys, n_features, active, who, where, leaves);
-        for (int i = active; i < active + AT_ONCE; i++) { /* the last move beside copies of the first */
+        for (int i = active; i < active + AT_ONCE; i++) { /* fill the last batch with copies of the first point */
             who[i] = who[0];
             where[i] = where[0];
         }
@@ -127,7 +127,7 @@ EXPORTED void stablebag_predict(int64_t n_trees, const Node *const *nodes, const
                                 const double *const *values, int64_t n_outputs, const float *points, int64_t n_points,
                                 int64_t n_features, double *out, int64_t stride);
 
-/* Fill out[t * stride + p * n_outputs + k] with output k of tree t at point p, a finite one. */
+/* Fill out[t * stride + p * n_outputs + k] with output k of tree t at point p, which must be finite. */
 EXPORTED void stablebag_predict(int64_t n_trees, const Node *const *nodes, const int64_t *n_nodes,
                                 const double *const *values, int64_t n_outputs, const float *points, int64_t n_points,
                                 int64_t n_features, double *out, int64_t stride) {
@@ -136,7 +136,7 @@ EXPORTED void stablebag_predict(int64_t n_trees, const Node *const *nodes, const
     int32_t leaves[GROUP];
     int rewrite = n_points >= AT_ONCE && n_features <= MOST_FEATURES;
     int32_t *keys = rewrite ? malloc(sizeof *keys * (size_t)(block * n_features)) : NULL;
-    Short *shorts = keys ? malloc(sizeof *shorts * MOST_NODES) : NULL; /* without memory, walk as for few points */
+    Short *shorts = keys ? malloc(sizeof *shorts * MOST_NODES) : NULL; /* without memory, walk like for few points */
     for (int64_t begin = 0; begin < n_points; begin += block) {
         int64_t end = n_points - begin < block ? n_points : begin + block;
         const float *here = points + begin * n_features;

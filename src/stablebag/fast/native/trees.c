@@ -1,8 +1,8 @@
 /* scikit-learn's decision trees, byte for byte, one bag per call.
  *
- * Every feature of the table is sorted once. A bag filters that order, and the order in a node is its parent's, dealt
- * out to the two children. Features are drawn, targets are added up and ties are broken exactly as scikit-learn does;
- * where the order of samples decides how sums are rounded, it is followed too.
+ * Every feature of the table is sorted once. A bag filters that order, and each node splits its parent's order into
+ * those of the two children. Features are drawn, targets are added and ties are broken exactly as in scikit-learn. If
+ * the order of samples affects the rounding of sums, scikit-learn's order is followed too.
  */
 #include <string.h>
 
@@ -11,14 +11,14 @@
 EXPORTED int64_t stablebag_tree_bytes(int32_t n_table_rows, int32_t n_rows, int32_t n_features, int32_t n_classes);
 EXPORTED int32_t stablebag_fit_tree(const Table *table, Fit *fit, uint32_t seed);
 
-/* How much memory a bag of up to n_rows rows needs. */
+/* The bytes of memory for a bag of up to n_rows rows. */
 EXPORTED int64_t stablebag_tree_bytes(int32_t n_table_rows, int32_t n_rows, int32_t n_features, int32_t n_classes) {
     Bag bag;
     return (int64_t)lay_out(&bag, NULL, n_table_rows, n_rows, n_features, n_classes);
 }
 
-/* The first number below 2^31 - 1 that numpy's RandomState(seed).randint draws, from which scikit-learn seeds a tree:
- * the Mersenne twister's first outputs, without their highest bit. */
+/* The first number below 2^31 - 1 from numpy's RandomState(seed).randint, with which scikit-learn seeds a tree: the
+ * Mersenne twister's first outputs, without the highest bit. */
 static uint32_t first_random(uint32_t seed) {
     uint32_t state[624];
     state[0] = seed;
@@ -66,7 +66,7 @@ static Here look_around(const Bag *bag, const Waiting *node, int32_t top) {
     return here;
 }
 
-/* Split the node in place `top` of the stack: its place is taken by the right child, the next by the left. Return the
+/* Split the node at place `top` of the stack. The right child takes its place, the left child the next one. Return the
  * feature, or -1 if the node is a leaf after all. */
 static int32_t split(Bag *bag, int32_t top, double *threshold) {
     Waiting node = bag->stack[top], children[2];
@@ -105,7 +105,7 @@ static void start(Bag *bag) {
     root->impurity = bag->k ? impurity_of(bag, bag->counts, bag->n) : root->squares / bag->n - mean * mean;
 }
 
-/* Write down the node in place `top` of the stack as a leaf, which a split may change. */
+/* Write the node at place `top` of the stack as a leaf; a split may change it later. */
 static void write_down(Bag *bag, int32_t top) {
     Fit *fit = bag->fit;
     const Waiting *node = bag->stack + top;
@@ -140,7 +140,7 @@ static void grow(Bag *bag) {
 EXPORTED int32_t stablebag_fit_tree(const Table *table, Fit *fit, uint32_t seed) {
     Bag bag = {.table = table, .fit = fit, .n = fit->n_rows, .d = table->n_features};
     lay_out(&bag, fit->memory, table->n_rows, fit->n_rows, table->n_features, table->n_classes);
-    bag.same_value = fit->release < 8 ? 0.0f : 1e-7f; /* scikit-learn meant 1e-7 before 1.8, and used 0 */
+    bag.same_value = fit->release < 8 ? 0.0f : 1e-7f; /* before 1.8, scikit-learn intended 1e-7 but used 0 */
     bag.few = fit->release < 9 ? 1 : 15;
     bag.low_leaf = fit->min_samples_leaf;
     while (bag.low_leaf < fit->min_weight_leaf) bag.low_leaf++;

@@ -1,4 +1,4 @@
-/* What the files that build trees share: the rows of all bags, one bag's workspace, and the steps of a split. */
+/* Shared by the files that grow trees: the rows of all bags, one bag's workspace, and the steps of a split. */
 #ifndef STABLEBAG_TREES_H
 #define STABLEBAG_TREES_H
 
@@ -11,30 +11,30 @@
 #define EPSILON 2.220446049250313e-16
 
 enum Criterion { SQUARED_ERROR, GINI, ENTROPY };
-/* A feature in a node: no two rows have one value, some do, or some have exactly the same. */
+/* A feature in a node: all values differ, some are so near that they count as equal, or some are exactly equal. */
 enum Kind { CLEAR, NEAR, TIED };
-/* Where a node cannot be split by a feature: nowhere, between copies of a row, or between rows with one value. */
+/* Where a feature may split a node: anywhere, only between different rows, or only between different values. */
 enum Gaps { ANYWHERE, BETWEEN_ROWS, BETWEEN_VALUES };
 
-/* What all bags share. */
+/* The table that all bags share. */
 typedef struct {
     int32_t n_rows, n_features, n_classes, criterion, max_features, max_depth;
     double min_impurity_decrease;
     const float *columns;   /* the features, one after the other */
-    const int32_t *order;   /* the rows in the order of each feature */
-    const uint8_t *crowded; /* per feature, whether two rows have one value */
+    const int32_t *order;   /* for each feature, the rows sorted by it */
+    const uint8_t *crowded; /* for each feature, whether two rows have the same value */
     const double *targets;  /* of the rows, in regression */
     const int32_t *codes;   /* of the rows' classes, in classification */
     const double *terms;    /* of entropies in small nodes */
 } Table;
 
-/* What one call is about, and where its results go; `release` is 8 for trees as scikit-learn 1.8 grows them. */
+/* The arguments and results of one call; `release` is 8 for the trees of scikit-learn 1.8. */
 typedef struct {
     int32_t n_rows, min_samples_split, min_samples_leaf;
-    int32_t order_matters; /* whether sums of targets depend on the order in which they are added */
+    int32_t order_matters; /* whether the rounding of sums of targets depends on their order */
     double min_weight_leaf;
     const int64_t *rows;   /* of the bag, with repeats */
-    void *memory;          /* stablebag_tree_bytes of it */
+    void *memory;          /* of stablebag_tree_bytes bytes */
     const double *inverse; /* 1 / k for k up to the number of rows in the bag */
     const int64_t *logs;   /* k log k, scaled; for entropies */
     Node *nodes;
@@ -43,41 +43,41 @@ typedef struct {
     int32_t n_nodes, depth, n_seen, release;
 } Fit;
 
-/* A node that waits to be split. */
+/* A node on the stack, to be split later. */
 typedef struct {
     int32_t start, end, depth, parent, n_constant, n_distinct;
     double impurity, sum, squares;
 } Waiting;
 
-/* The rows of a feature in a node that may have the value of another row, in order: `count` of them from `at` on. */
+/* The rows of a node that may share their value of a feature with another row, sorted: `count` of them from `at` on. */
 typedef struct {
     int32_t at, count; /* MANY: too many for a list */
 } Marked;
 #define MANY (-1)
 
-/* One bag: its rows are known by their place among its distinct rows. */
+/* One bag. A row is identified by its place among the bag's distinct rows. */
 typedef struct {
     const Table *table;
     Fit *fit;
     int32_t n, n_distinct, d, k;
-    int32_t low_leaf;  /* the least number of rows in a leaf */
-    int by_sums, kept; /* whether sums of targets tell the best split; whether the order of samples matters */
-    double largest;    /* of the targets, without their signs */
-    float same_value;  /* values of a feature that are not further apart are one value */
-    int32_t few;       /* so many rows are sorted by insertion */
+    int32_t low_leaf;  /* the smallest number of rows in a leaf */
+    int by_sums, kept; /* whether sums of targets determine the best split; whether the order of samples matters */
+    double largest;    /* of the absolute targets */
+    float same_value;  /* values of a feature count as equal if they differ by at most this */
+    int32_t few;       /* up to this many rows are sorted by insertion */
     uint32_t random;
-    int32_t *ids[2];     /* by depth, even or odd: each feature's order, node by node */
-    int32_t *marks[2];   /* the same for rows that may have the value of another */
+    int32_t *ids[2];     /* for even and odd depths: each feature's order, node by node */
+    int32_t *marks[2];   /* the same for rows that may share their value with another row */
     size_t marks_room;   /* for each feature */
-    double *y;           /* targets; class 1 or not if there are two classes */
-    int32_t *code, *row; /* class, and row in the table */
+    double *y;           /* targets; with two classes, 1 for the second class and else 0 */
+    int32_t *code, *row; /* class, and row of the table */
     uint8_t *goes_left;
     float *values; /* of crowded features */
     int32_t *features, *constants;
-    int32_t *samples; /* scikit-learn's order of the samples */
+    int32_t *samples; /* in scikit-learn's order */
     int32_t *drawn;
-    uint8_t *kinds, *sorts; /* of the drawn features; whether they must be sorted as scikit-learn does */
-    double *most;           /* the best rough figure of each */
+    uint8_t *kinds, *sorts; /* of the drawn features; whether they must be sorted like in scikit-learn */
+    double *most;           /* the best approximate merit of each */
     int32_t *bounds, *used, *rank, *starts, *next, *ties_before, *sorted[2], *spare;
     double *sums;
     uint64_t *keys[2], *strays, *back, *ring;
@@ -87,14 +87,14 @@ typedef struct {
     double *counts; /* of the classes in the nodes on the stack */
 } Bag;
 
-/* The node at work. */
+/* The current node. */
 typedef struct {
     const int32_t *order; /* the first feature's; the others follow at distances of bag->n */
-    int32_t n, low, high; /* the least and the greatest number of rows on the left */
+    int32_t n, low, high; /* the smallest and the largest number of rows on the left */
     int copies;           /* whether rows are repeated */
     double total;         /* of the targets */
     const double *counts;
-    double share, slack;  /* by how much a rough figure may be wrong: a share of it, and more */
+    double share, slack;  /* the error of an approximate merit: a share of it, plus an absolute error */
     const int32_t *marks; /* the first feature's; the others follow at distances of bag->marks_room */
     Marked *marked;
 } Here;
@@ -105,7 +105,7 @@ typedef struct {
     int32_t feature, n_left;
 } Best;
 
-/* What the rough figure of a split must reach if that of the best is `most`. */
+/* The smallest approximate merit that the best split may have if the largest is `most`. */
 static inline double within_reach(const Here *here, double most) {
     return most == -INFINITY ? most : most - here->share * most - here->slack;
 }

@@ -1,11 +1,11 @@
-/* The two children of a node: their rows, as scikit-learn orders them, and what is known about them. */
+/* The two children of a node: their rows in scikit-learn's order, and their statistics. */
 #include <string.h>
 
 #include "trees.h"
 
-/* Move the samples that go left before the others, by scikit-learn's swaps: a sample in front that does not go left
- * changes places with the last that is not yet looked at, which is next. So places in front are filled from the back
- * where they had such a stray, and the strays fill the gaps in the back. */
+/* Move the samples that go left to the front, in the order that scikit-learn's swaps produce. It swaps a sample that
+ * does not go left with the last unprocessed one, which it looks at next. So these strays leave places in front that
+ * are filled from the back, and fill the gaps in the back themselves. */
 static void part_samples(Bag *bag, const int32_t *from, int32_t n, int32_t n_left, int32_t *to) {
     const uint8_t *goes_left = bag->goes_left;
     int32_t *strays = bag->spare, *back = bag->spare + n + 1;
@@ -41,7 +41,7 @@ static void add_up(const Bag *bag, const int32_t *samples, int32_t n, Waiting *n
     node->squares = squares;
 }
 
-/* Sums of the children, and impurities as scikit-learn adds them up from the samples in its order. */
+/* Sums of the children, and impurities from the samples in scikit-learn's order. */
 static void measure_sums(const Bag *bag, const Waiting *node, const int32_t *samples, int32_t n_left,
                          Waiting children[2]) {
     int32_t n = node->end - node->start, n_right = n - n_left;
@@ -57,7 +57,7 @@ static void measure_sums(const Bag *bag, const Waiting *node, const int32_t *sam
     children[1].impurity = (node->squares - squares_left) / n_right - mean_right * mean_right;
 }
 
-/* Counts of the children, of which the right's take the place of the node's. */
+/* Counts of the children; those of the right child overwrite the node's. */
 static void measure_classes(const Bag *bag, const int32_t *order, int32_t n, int32_t n_left, Waiting children[2],
                             double *counts[2]) {
     double *moved = counts[0];
@@ -73,7 +73,7 @@ static void measure_classes(const Bag *bag, const int32_t *order, int32_t n, int
     children[1].impurity = impurity_of(bag, counts[1], n - n_left);
 }
 
-/* Say which rows go left; return how many distinct ones these are. */
+/* Mark the rows that go left; return how many distinct ones there are. */
 static int32_t send(Bag *bag, const int32_t *order, int32_t n, int32_t n_left, int copies) {
     for (int32_t i = 0; i < n_left; i++) bag->goes_left[order[i]] = 1;
     for (int32_t i = n_left; i < n; i++) bag->goes_left[order[i]] = 0;
@@ -83,7 +83,7 @@ static int32_t send(Bag *bag, const int32_t *order, int32_t n, int32_t n_left, i
     return n_distinct;
 }
 
-/* Fill in the children of a node; its counts are counts[1], which become the right child's. */
+/* Fill in the children of a node. Its counts are counts[1], which become those of the right child. */
 void make_children(Bag *bag, const Waiting *node, const Here *here, const Best *best, const int32_t *samples,
                    Waiting children[2], double *counts[2]) {
     const int32_t *order = order_of(bag, here, best->feature), n_left = best->n_left, middle = node->start + n_left;
@@ -121,7 +121,7 @@ static void deal_right(const int32_t *from, int32_t n, const uint8_t *goes_left,
     }
 }
 
-/* Deal out the marked rows of a feature; one alone has nobody with the same value. */
+/* Split the marked rows of a feature; a single one has no other row with the same value. */
 static void deal_marks(Bag *bag, const int32_t *from, int32_t *to, Marked *left, Marked *right) {
     int32_t count = right->count, n_left = 0, n_right = 0;
     for (int32_t i = 0; i < count; i++) n_left += bag->goes_left[from[i]];
@@ -131,8 +131,8 @@ static void deal_marks(Bag *bag, const int32_t *from, int32_t *to, Marked *left,
     *right = (Marked){right->at + n_left, n_right > 1 ? n_right : 0};
 }
 
-/* Give the children their orders of all features that are not constant; leaves need none. The node's marked rows become
- * the right child's. */
+/* Split the orders of all features that are not constant between the children, except for leaves. The node's marked
+ * rows become those of the right child. */
 void deal_out(Bag *bag, const Waiting *node, const Here *here, int32_t n_left, const int splits[2],
               Marked *marked_left) {
     if (!splits[0] && !splits[1]) return;

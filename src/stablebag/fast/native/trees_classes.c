@@ -1,13 +1,13 @@
-/* The best split of a node by one feature, where the counts of classes tell it: Gini's criterion and entropies.
+/* The best split of a node by one feature, from the counts of classes: for Gini and entropy.
  *
- * Moving one row to the left changes the sum of squared counts, or of k log k, by what two counts tell. Only the splits
- * that come within rounding of the best are looked at as scikit-learn does.
+ * Moving one row to the left changes the sum of squared counts, or of k log k, by an amount that depends on two counts
+ * only. Splits that come within rounding errors of the best are then computed exactly like in scikit-learn.
  */
 #include <string.h>
 
 #include "trees.h"
 
-enum { SMALL = 64 }; /* nodes with fewer rows have their terms of entropies in a table */
+enum { SMALL = 64 }; /* for nodes with fewer rows, a table has the terms of entropies */
 
 static double term(double count, double n) {
     double share = count / n;
@@ -92,7 +92,7 @@ static inline void look(const Bag *bag, const Here *here, int gaps, const int32_
     }
 }
 
-/* The best rough figure of a feature, and how often two rows have one value. */
+/* The best approximate merit of a feature, and how often two rows have the same value. */
 double sweep_classes(const Bag *bag, const Here *here, int gaps, const int32_t *order, const float *values,
                      int32_t *n_closed) {
     Best best = {-INFINITY, -1, 0};
@@ -106,7 +106,7 @@ double sweep_classes(const Bag *bag, const Here *here, int gaps, const int32_t *
     return best.merit;
 }
 
-/* Look for a better split, among those with a rough figure of at least `above`. */
+/* Look for a better split among those with an approximate merit of at least `above`. */
 void sweep_classes_exactly(const Bag *bag, const Here *here, int gaps, int32_t feature, const int32_t *order,
                            const float *values, double above, Best *best) {
     int32_t n_closed = 0;

@@ -1,9 +1,9 @@
-/* The rows of a bag: numbered, ordered by each feature, and laid out in its workspace. */
+/* The rows of a bag: number them, sort them by each feature, and lay out the workspace. */
 #include <string.h>
 
 #include "trees.h"
 
-/* Where the address sanitizer looks on, arrays have gaps between them that nobody may touch. */
+/* With the address sanitizer, arrays have poisoned gaps between them. */
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #define GAP 64
@@ -13,7 +13,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
 #endif
 
-/* A workspace of which arrays are taken, or that is only measured. */
+/* A workspace from which arrays are taken; without memory, it is only measured. */
 typedef struct {
     char *memory;
     size_t used;
@@ -30,7 +30,7 @@ static void *take(Room *room, size_t count, size_t size) {
     return taken;
 }
 
-/* Lay out the workspace of a bag of up to n_rows rows, or measure it if there is none yet; return its size. */
+/* Lay out the workspace of a bag of up to n_rows rows, or only measure it without memory; return its size. */
 size_t lay_out(Bag *bag, char *memory, int32_t n_table_rows, int32_t n_rows, int32_t n_features, int32_t k) {
     size_t n = (size_t)n_rows, d = (size_t)n_features, classes = (size_t)k, table = (size_t)n_table_rows;
     size_t most = n > table ? n : table;
@@ -73,7 +73,7 @@ size_t lay_out(Bag *bag, char *memory, int32_t n_table_rows, int32_t n_rows, int
     return room.used;
 }
 
-/* Number the distinct rows of the bag in the order of the table; return whether there are such rows in the table. */
+/* Number the distinct rows of the bag in the order of the table; return 0 if one is not in the table. */
 static int number_rows(Bag *bag, int32_t *count, int32_t *number) {
     const int64_t *rows = bag->fit->rows;
     const int32_t n_rows = bag->table->n_rows;
@@ -106,13 +106,13 @@ static void filter_with_repeats(const int32_t *order, int32_t n_rows, const int3
     int32_t kept = 0;
     for (int32_t i = 0; i < n_rows; i++) {
         int32_t id = number[order[i]], copies = count[order[i]];
-        for (int c = 0; c < 4; c++) to[kept + c] = id; /* there is room for it */
+        for (int c = 0; c < 4; c++) to[kept + c] = id; /* there is room for four */
         for (int32_t c = 4; c < copies; c++) to[kept + c] = id;
         kept += copies;
     }
 }
 
-/* Mark the rows that have one value with the next or the last row, in order, as long as they are not many. */
+/* Mark the rows that share their value with the next or the previous one in order, unless there are many. */
 static Marked mark(const Bag *bag, const float *values, const int32_t *order, int32_t *marks) {
     int32_t count = 0, last = order[0], marked = -1;
     for (int32_t i = 1; i < bag->n; i++) {
@@ -145,7 +145,7 @@ static void order_features(Bag *bag, const int32_t *count, const int32_t *number
     }
 }
 
-/* The targets of the bag's rows, and the classes that it has seen. */
+/* The targets of the bag's rows, and the classes in the bag. */
 static void take_targets(Bag *bag) {
     const Table *table = bag->table;
     Fit *fit = bag->fit;
@@ -170,7 +170,7 @@ static void take_targets(Bag *bag) {
     fit->n_seen = bag->k;
 }
 
-/* Take the rows of the bag from the table; return whether they are all there. */
+/* Take the rows of the bag from the table; return 0 if one is not in the table. */
 int take_rows(Bag *bag) {
     int32_t *count = bag->spare, *number = bag->spare + bag->table->n_rows;
     if (!number_rows(bag, count, number)) return 0;

@@ -1,16 +1,16 @@
-/* Equal values of a feature in a node: where they are, and how scikit-learn's sort leaves them.
+/* Equal values of a feature in a node: where they are, and the order in which scikit-learn's sort leaves them.
  *
- * That sort is an introsort with three-way partitions, whose outcome depends on the order before it only among equal
- * values. Here the sorted order is known: parts without equal values of different rows need no sorting, small parts
- * are sorted by putting each row in the next place of its value, and what a partition does to the order can be said
- * without its swaps.
+ * That sort is an introsort with three-way partitions. The order before it only affects the order among equal values.
+ * Here, the sorted order is already known: parts without equal values of different rows need no sorting, small parts
+ * are sorted by putting each row at the next place for its value, and the result of a partition is computed without
+ * its swaps.
  */
 #include <string.h>
 
 #include "trees.h"
 
-/* Find the splits between different values, or between rows if there are no values. Note the ranks of the rows' values
- * and where they start, and how many ties there are before each place. Return the number of splits. */
+/* Find the splits between different values, or between rows if there are no values. Store the rank of each row's value,
+ * where each rank starts, and the number of ties before each place. Return the number of splits. */
 int32_t find_bounds(const Bag *bag, const float *values, const int32_t *order, int32_t n, int32_t *n_ties) {
     int32_t *bounds = bag->bounds, *rank = bag->rank, *starts = bag->starts, *ties = bag->ties_before;
     int32_t n_bounds = 0, current = 0, tied = 0, last = order[0];
@@ -76,19 +76,19 @@ static uint32_t median(const uint64_t *keys, int32_t n) {
     return b < c ? (a < c ? a : c) : b;
 }
 
-/* One of two without a branch, because which one cannot be foreseen. */
+/* One of two values without a branch, because the choice is unpredictable. */
 static inline uint64_t pick(int first, uint64_t a, uint64_t b) { return b ^ ((a ^ b) & -(uint64_t)first); }
 
 static inline void put_rows(const uint64_t *keys, int32_t n, int32_t *to) {
     for (int32_t i = 0; i < n; i++) to[i] = (int32_t)(uint32_t)keys[i];
 }
 
-/* Part the keys: those below the pivot go to the front of `to`, those above it behind the `n_below + n_equal` first,
+/* Partition the keys: those below the pivot go to the front of `to`, those above it behind `n_below + n_equal` others,
  * and rows with the pivot's value to their final places.
  *
- * Keys are looked at from the front; one above the pivot goes to the end, and the last one not yet looked at is next.
- * So places in front are filled from the back where they had such a stray, and the strays fill the gaps in the back. A
- * key below the pivot changes places with the first equal one, which thereby becomes the last of them. */
+ * scikit-learn looks at keys from the front. It swaps a key above the pivot with the last unprocessed key, which is
+ * next. So these strays leave places in front that are filled from the back, and fill the gaps in the back themselves.
+ * It swaps a key below the pivot with the first equal one, which thereby becomes the last of them. */
 static void part(const Bag *bag, const uint64_t *keys, int32_t n, uint32_t pivot, int32_t n_below, int32_t n_equal,
                  uint64_t *to, int32_t *rows) {
     uint64_t *strays = bag->strays, *back = bag->back, *ring = bag->ring;
@@ -123,7 +123,7 @@ static void part(const Bag *bag, const uint64_t *keys, int32_t n, uint32_t pivot
     put_rows(ring + head, n_equal, rows);
 }
 
-/* Sort keys that end up at the places from `at` on. */
+/* Sort keys whose final places start at `at`. */
 static void sort(const Bag *bag, uint64_t *keys, uint64_t *other, int32_t n, int32_t at, int32_t depth,
                  const int32_t *order, int32_t *after) {
     const int32_t *ties = bag->ties_before, *starts = bag->starts;
@@ -153,8 +153,8 @@ static void sort(const Bag *bag, uint64_t *keys, uint64_t *other, int32_t n, int
     }
 }
 
-/* Fill in the order in which scikit-learn's sort leaves the samples, if they lie like `before` when it begins.
- * `find_bounds` must have been called for the feature. */
+/* Fill in the order in which scikit-learn's sort leaves samples that are in the order `before`. `find_bounds` must have
+ * been called for the feature. */
 void sort_ties(const Bag *bag, const int32_t *before, const int32_t *order, int32_t n, int32_t *after) {
     const int32_t *rank = bag->rank;
     int32_t *next = bag->next, depth = 0;

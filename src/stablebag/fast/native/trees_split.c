@@ -1,13 +1,13 @@
 /* The best split of a node, among the features that scikit-learn would draw.
  *
- * A rough figure of merit is made for all features first. Only those that come within rounding of the best are then
- * looked at exactly, in the order of drawing; of equally good splits, the first counts.
+ * An approximate merit is computed for all features first. Only those that come within rounding errors of the best are
+ * then computed exactly, in the order in which they were drawn; the first of equally good splits wins.
  */
 #include <string.h>
 
 #include "trees.h"
 
-enum { FEW = 8 }; /* in nodes of so many rows, all splits are looked at exactly */
+enum { FEW = 8 }; /* in nodes with up to this many rows, all splits are computed exactly */
 
 static inline uint32_t next_random(uint32_t *state) {
     if (*state == 0) *state = 1;
@@ -23,7 +23,7 @@ static inline void swap(int32_t *a, int32_t *b) {
     *b = c;
 }
 
-/* Whether no split by the feature is possible, because all values are one. */
+/* Whether all values of the feature are equal, so that no split is possible. */
 static inline int is_constant(const Bag *bag, const Here *here, int32_t f) {
     const int32_t *order = order_of(bag, here, f);
     if (!here->marked[f].count) return order[0] == order[here->n - 1];
@@ -31,8 +31,8 @@ static inline int is_constant(const Bag *bag, const Here *here, int32_t f) {
     return values[order[here->n - 1]] <= values[order[0]] + bag->same_value;
 }
 
-/* Draw features as scikit-learn does, until enough of them are not constant. Fill in those that it sorts, constant ones
- * as -1 - feature, and return their number. */
+/* Draw features like scikit-learn, until enough of them are not constant. Fill in those that it sorts, with constant
+ * ones as -1 - feature, and return their number. */
 static int32_t draw_features(Bag *bag, const Here *here, int32_t *n_constant) {
     int32_t *features = bag->features, end = bag->d, known = *n_constant, total = known;
     int32_t visited = 0, found = 0, passed = 0, n_drawn = 0;
@@ -63,7 +63,7 @@ static int32_t draw_features(Bag *bag, const Here *here, int32_t *n_constant) {
     return n_drawn;
 }
 
-/* Whether rows in the node have one value of the feature, as its marked rows tell. */
+/* Whether rows of the node have equal values of the feature, from its marked rows. */
 static uint8_t kind_of(const Bag *bag, const Here *here, int32_t f) {
     Marked *marked = here->marked + f;
     if (marked->count <= 0) return marked->count == MANY ? TIED : CLEAR;
@@ -87,12 +87,12 @@ static inline int gaps_of(const Here *here, int kind) {
     return kind != CLEAR ? BETWEEN_VALUES : here->copies ? BETWEEN_ROWS : ANYWHERE;
 }
 
-/* Where a feature with many marks turns out to have none of its values twice, note that for the children. */
+/* If a feature with many marks turns out to have no value twice, record this for the children. */
 static inline void note_clear(const Here *here, int32_t feature, int gaps, int32_t n_closed) {
     if (gaps == BETWEEN_VALUES && n_closed == 0) here->marked[feature].count = 0;
 }
 
-/* Find the rough figures of two drawn features. */
+/* Find the approximate merits of two drawn features. */
 static void look_at_pair(Bag *bag, const Here *here, int gaps, int32_t i, int32_t j) {
     int32_t features[2] = {bag->drawn[i], bag->drawn[j]}, n_closed[2];
     const int32_t *order[2] = {order_of(bag, here, features[0]), order_of(bag, here, features[1])};
@@ -105,7 +105,7 @@ static void look_at_pair(Bag *bag, const Here *here, int gaps, int32_t i, int32_
     note_clear(here, features[1], gaps, n_closed[1]);
 }
 
-/* Find the rough figures of all drawn features; return the best. */
+/* Find the approximate merits of all drawn features; return the best. */
 static double look_at_features(Bag *bag, const Here *here, int32_t n_drawn) {
     int32_t waiting[3] = {-1, -1, -1}; /* for a second feature with the same kind of gaps */
     double most = -INFINITY;
@@ -131,8 +131,8 @@ static double look_at_features(Bag *bag, const Here *here, int32_t n_drawn) {
     return most;
 }
 
-/* Find out which drawn features must be sorted as scikit-learn does: those with ties that are looked at exactly, and
- * those on whose order that of a later one, or of the samples in the end, depends. */
+/* Find which drawn features must be sorted like in scikit-learn: those with ties that are computed exactly, and those
+ * whose order affects the order of a later feature or the final order of the samples. */
 static void plan_sorts(Bag *bag, const Here *here, int32_t n_drawn, double reach) {
     int wanted = 1; /* whether the order after this feature is */
     for (int32_t i = n_drawn - 1; i >= 0; i--) {
@@ -146,7 +146,7 @@ static void plan_sorts(Bag *bag, const Here *here, int32_t n_drawn, double reach
     }
 }
 
-/* Look exactly at a feature whose samples lie in this order. */
+/* Compute the exact merits of a feature, with the samples in this order. */
 static void look_exactly(Bag *bag, const Here *here, int32_t f, int kind, const int32_t *order, int32_t n_bounds,
                          double reach, Best *best) {
     int gaps = gaps_of(here, kind);
@@ -171,7 +171,7 @@ Best best_split(Bag *bag, Here *here, const int32_t **samples, int32_t *n_consta
         loose |= bag->kinds[i] != CLEAR;
         any_ties |= bag->kinds[i] == TIED;
     }
-    if (bag->kept && loose) /* rough sums may have been added up in another order */
+    if (bag->kept && loose) /* approximate sums may use another order */
         here->slack += 16 * EPSILON * here->n * here->n * bag->largest * bag->largest;
     double reach = -INFINITY;
     if (here->n > FEW)
@@ -194,7 +194,7 @@ Best best_split(Bag *bag, Here *here, const int32_t **samples, int32_t *n_consta
         }
         if (bag->drawn[i] >= 0 && bag->most[i] >= reach)
             look_exactly(bag, here, f, bag->kinds[i], order, n_bounds, reach, &best);
-        int unsorted = bag->kinds[i] == TIED && bag->kept && !bag->sorts[i]; /* nobody asks for it, or no change */
+        int unsorted = bag->kinds[i] == TIED && bag->kept && !bag->sorts[i]; /* not needed, or without effect */
         if (!unsorted) *samples = order;
     }
     return best;

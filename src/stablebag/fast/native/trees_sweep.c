@@ -1,8 +1,8 @@
-/* The best split of a node by one feature, where the sums of targets on both sides tell it: in regression, and with
- * Gini's criterion for two classes.
+/* The best split of a node by one feature, from the sums of targets on both sides: for regression, and for Gini with
+ * two classes.
  *
- * scikit-learn's figure of merit has two divisions per split. A rough one is made with a table of inverses, of two
- * features at a time; the exact one is for the splits that come within rounding of the best.
+ * scikit-learn's merit needs two divisions per split. An approximate merit uses a table of inverses, for two features
+ * at a time. The exact merit is computed for splits that come within rounding errors of the best.
  */
 #include "trees.h"
 
@@ -31,7 +31,7 @@ static inline Two zero_unless(Two x, int a, int b) { return (Two){a ? x.a : 0.0,
 static inline void put(double *to, Two x) { to[0] = x.a, to[1] = x.b; }
 #endif
 
-/* Whether the node can be split between these neighbours; counts where it cannot although the rows differ. */
+/* Whether the node can be split between these neighbours; count where it cannot although the rows differ. */
 static inline int is_open(int gaps, int32_t id, int32_t last, float *value, const float *values, float same_value,
                           int32_t *n_closed) {
     if (gaps == BETWEEN_ROWS) return id != last;
@@ -80,7 +80,7 @@ static inline void sweep(const Bag *bag, const Here *here, int gaps, const int32
     put(most, best);
 }
 
-/* Fill in the best rough figures of two features, and how often two rows have one value. */
+/* Fill in the best approximate merits of two features, and how often two rows have the same value. */
 void sweep_pair(const Bag *bag, const Here *here, int gaps, const int32_t *order[2], const float *values[2],
                 double most[2], int32_t n_closed[2]) {
     if (gaps == ANYWHERE)
@@ -91,7 +91,7 @@ void sweep_pair(const Bag *bag, const Here *here, int gaps, const int32_t *order
         sweep(bag, here, BETWEEN_VALUES, order, values, most, n_closed);
 }
 
-/* scikit-learn's figure of merit of a split after p rows with this sum of targets. */
+/* scikit-learn's merit of a split after p rows with this sum of targets. */
 static inline double merit_of(int gini, double n, double total, double p, double sum) {
     double rest = total - sum, others = n - p;
     if (!gini) return sum * sum / p + rest * rest / others;
@@ -117,7 +117,7 @@ static inline void look(const Bag *bag, const Here *here, int32_t feature, const
     }
 }
 
-/* Look for a better split by a feature without equal values, among those with a rough figure of at least `above`. */
+/* Look for a better split by a feature without equal values, if its approximate merit is at least `above`. */
 void sweep_exactly(const Bag *bag, const Here *here, int32_t feature, const int32_t *order, double above, Best *best) {
     int gini = bag->table->criterion == GINI, all = above == -INFINITY;
     if (gini)
@@ -128,8 +128,8 @@ void sweep_exactly(const Bag *bag, const Here *here, int32_t feature, const int3
         look(bag, here, feature, order, 0, 0, above, best);
 }
 
-/* Add up the targets to the left of each split between groups of equal values, from the shorter side as scikit-learn
- * does. Return the number of splits that leave enough rows on both sides. */
+/* Sum the targets to the left of each split between groups of equal values, from the shorter side like scikit-learn.
+ * Return the number of splits that leave enough rows on both sides. */
 static int32_t sum_groups(const Bag *bag, const Here *here, const int32_t *order, int32_t n_bounds) {
     const double *y = bag->y;
     const int32_t n = here->n, least = bag->fit->min_samples_leaf;
@@ -152,7 +152,7 @@ static int32_t sum_groups(const Bag *bag, const Here *here, const int32_t *order
     return used;
 }
 
-/* The same for a feature with equal values, of which `find_bounds` has found the groups. */
+/* The same for a feature with equal values, after `find_bounds` has found their groups. */
 void sweep_groups_exactly(const Bag *bag, const Here *here, int32_t feature, const int32_t *order, int32_t n_bounds,
                           double above, Best *best) {
     int32_t n_used = sum_groups(bag, here, order, n_bounds);

@@ -1,20 +1,20 @@
-"""The report about two versions of a model: one HTML page."""
+"""The report on two versions of a model: one HTML page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from stablebag._checks import refuse_type
-from stablebag._wording import number, percent, printable
+from stablebag._wording import percent, printable, short
 from stablebag._writing import write_text
 from stablebag.measuring.versions import Versions
 from stablebag.showing.displays.display import BAGGED, OTHER
 from stablebag.showing.report.charts import Picture, static
-from stablebag.showing.report.page import versions
+from stablebag.showing.report.page import part, versions
 
 _MOST_DRAWN = 5000  # points in the chart
 _MOST_LISTED = 25  # points in the table
@@ -23,16 +23,16 @@ _TOPICS = {"who": "Who", "noise": "Noise", "why": "Why", "guarantee": "Guarantee
 
 @dataclass(frozen=True)
 class ChangeFooter:
-    """What a comparison is of, and what is needed to make it again.
+    """What a comparison is about, and what is needed to make it again.
 
     Attributes
     ----------
     title : str
         The heading of the page.
     target : str
-        What is predicted.
+        The name of the target.
     facts : tuple of pairs of str
-        What else is known, each with its name: the files with their fingerprints, the model, the seed.
+        Names and values: the files with their fingerprints, the model, the seed.
     command : str
         The command that makes the page again; "" if there is none.
     """
@@ -51,16 +51,16 @@ def write_change(
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> Path:
-    """Write the report about two versions to one HTML file that opens offline.
+    """Write the report on two versions to one HTML file that opens offline.
 
     Parameters
     ----------
     path : str or Path
         The file to write.
     found : Versions
-        What `compare_versions` returned.
+        The result of `compare_versions`.
     footer : ChangeFooter or None, default=None
-        What the comparison is of.
+        What the comparison is about.
     warnings : sequence of str, default=()
         Sentences to read first, such as IDs that repeat.
     notes : sequence of str, default=()
@@ -71,18 +71,19 @@ def write_change(
     Path
     """
     if not isinstance(found, Versions):
-        raise refuse_type("found", "write_change", "what compare_versions returns", found)
+        raise refuse_type("found", "write_change", "the result of compare_versions", found)
     try:
         from jinja2 import Environment
     except ImportError as error:
         raise ImportError("Reports need jinja2 and matplotlib: pip install 'stablebag[report]'.") from error
     footer = ChangeFooter() if footer is None else footer
-    text = files("stablebag.showing.report").joinpath("change_page.html.jinja").read_text(encoding="utf-8")
+    text = part("change_page.html.jinja")
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(text)
     page = template.render(
+        style=part("page.css"),
+        date=date.today().isoformat(),
         footer=footer,
         topics=[(_TOPICS[name], " ".join(sentences)) for name, sentences in found.topics.items() if sentences],
-        careful=bool(warnings),
         warnings=warnings,
         notes=notes,
         picture=_picture(found, footer.target),
@@ -94,7 +95,7 @@ def write_change(
         guarantee=None if found.guarantee is None else found.guarantee.explain().split("\n"),
         versions=", ".join(f"{name} {version}" for name, version in versions().items()),
         noun=found.rows.noun,
-        number=number,
+        short=short,
         percent=percent,
         printable=printable,
     )
@@ -108,7 +109,7 @@ def _size(values: np.ndarray) -> float:
 
 
 def _points(found: Versions) -> tuple[list[str], list[list[str]]]:
-    """The head and the lines of a table of the points that changed most."""
+    """The headings and the lines of a table of the points that changed most."""
     _, names, columns = found._preview()
     lines = zip(names[:_MOST_LISTED], *(column[:_MOST_LISTED] for column in columns.values()), strict=True)
     written = [[printable(name), *(_cell(value) for value in some)] for name, *some in lines]
@@ -118,11 +119,11 @@ def _points(found: Versions) -> tuple[list[str], list[list[str]]]:
 def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return value if isinstance(value, str) else number(value)
+    return value if isinstance(value, str) else short(value)
 
 
 def _picture(found: Versions, target: str) -> Picture | None:
-    """The new predictions against the old ones; None of several classes or outputs."""
+    """The new predictions against the old ones; None if there are several classes or outputs."""
     if found.columns is not None:
         return None
     some = np.arange(found.n_points)
@@ -138,12 +139,12 @@ def _picture(found: Versions, target: str) -> Picture | None:
         ax.scatter(old[~clear], new[~clear], s=8, color="#999999", linewidths=0, label="within noise")
         ax.scatter(old[clear], new[clear], s=12, color=BAGGED, linewidths=0, label="changed beyond noise")
         if decided.any():
-            ax.scatter(old[decided], new[decided], s=34, facecolors="none", edgecolors=OTHER, label="other decision")
+            ax.scatter(old[decided], new[decided], s=34, facecolors="none", edgecolors=OTHER, label="decision changed")
         ax.set(xlabel=f"{what}: old version", ylabel="new version")
         ax.legend(fontsize="small")
 
     alt = (
         f"The new prediction against the old one at {len(some):,} points: {int(clear.sum()):,} changed beyond bagging "
-        f"noise, {int(decided.sum()):,} have another decision."
+        f"noise, and {int(decided.sum()):,} decisions changed."
     )
     return static(draw, alt)

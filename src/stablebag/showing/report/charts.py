@@ -26,7 +26,7 @@ from stablebag.showing.displays.intervals import IntervalDisplay
 from stablebag.showing.displays.label_sets import LabelSetDisplay
 
 _STEPS = 200  # the most steps of a curve; more would not be visible
-_WIDTH = 60  # letters that fit above and below a picture
+_WIDTH = 64  # letters that fit above and below a picture
 _FAR = 10.0  # the scale is logarithmic if the guarantee is this many times larger than the largest measured change
 _DASHES = {"--": "dashed", "-": "solid"}  # line styles of matplotlib and of bokeh
 _INK, _PAPER = "#010203", "#010204"  # replaced by the colours of the page, which differ in light and dark
@@ -57,7 +57,7 @@ def static(draw: Callable[[Any], Any], alt: str) -> Picture:
         draw(ax)
         for text in (ax.title, ax.xaxis.label):
             lines = [textwrap.fill(line, _WIDTH) for line in text.get_text().splitlines()]
-            text.set(text="\n".join(lines), fontsize=9.5)
+            text.set(text="\n".join(lines), fontsize=9)
         figure.savefig(held, format="svg", transparent=True)
     return Picture(_for_a_page(held.getvalue(), alt), alt)
 
@@ -328,6 +328,7 @@ def label_picture(sets: LabelSets, flips: np.ndarray, noun: Noun) -> Picture:
 
         display = LabelSetDisplay(sets, flips, noun.singular).plot(ax=ax)
         display.hinges_.set_color(rcParams["text.color"])
+        ax.set_title(ax.get_title().splitlines()[0])  # without a count of flips: not every row was left out of a refit
         paper = to_rgba(rcParams["legend.facecolor"])
         for drawn in ax.collections:  # hollow marks have the colour of the page
             faces = drawn.get_facecolor()
@@ -339,7 +340,7 @@ def label_picture(sets: LabelSets, flips: np.ndarray, noun: Noun) -> Picture:
     return static(
         draw,
         f"The probabilities of the two likeliest classes at {n:,} test points. {int((sets.sizes == 1).sum())} have a "
-        f"set of one class, and {int(flips.sum())} decisions flip without one {noun.singular}.",
+        f"set of one class, and {int(flips.sum())} decisions flipped in a refit without one {noun.singular}.",
     )
 
 

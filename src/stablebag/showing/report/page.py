@@ -319,6 +319,18 @@ class Colophon:
         """The name of the target; "target" if it is not known."""
         return self.target or "target"
 
+    def words(self) -> str:
+        """Explain in sentences what the report compares."""
+        base = "" if self.learner is None else f"The base model is {self.learner}. "
+        copies = "many copies of a model" if self.learner is None else "many such models"
+        if self.n_bags is not None:
+            copies = copies.replace("many", f"{self.n_bags:,}", 1)
+        left_out = "one training row is" if self.noun == ROWS else f"all rows of one {self.noun.singular} are"
+        return (
+            f"{base}The bagged model averages the predictions of {copies}, each fitted to a part of the training rows "
+            f"(a bag). A model is stable if its predictions change little when {left_out} left out."
+        )
+
     def facts(self) -> list[tuple[str, str]]:
         """Return pairs of a name and a value, for people."""
         rows = None if self.n_rows is None else f"{self.n_rows:,}"
@@ -582,7 +594,7 @@ def _text(value: Any) -> str:
 _MOST_COLUMNS = 40  # of the table of columns
 MOST_INFLUENTIAL = "most influential"  # the list of rows where no test was made
 _CLEARLY = 2.0  # times the bagging noise: rows of that list with smaller changes are not named
-_FIRST_HEADS = {"changes": "change", "scores": "score", "guarantees": "guarantee"}
+_FIRST_HEADS = {"changes": "change", "scores": "score", "guarantees": "change"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -644,7 +656,7 @@ class Contents:
             return None
         caption = _capital(found.caption)
         if len(found.rows) > MOST_NAMED:
-            caption = f"The first {MOST_NAMED} of {found.caption}"
+            caption += f"; the first {MOST_NAMED} are shown"
         elif len(listed) < len(found.rows):
             clearly = self.study.noun.count(len(listed))
             caption = f"{clearly} that change the predictions most, each by more than twice the bagging noise"
@@ -779,13 +791,14 @@ def write(
     except ImportError as error:
         raise ImportError("Reports need jinja2, matplotlib and bokeh: pip install 'stablebag[report]'.") from error
     colophon = Colophon.of(study) if colophon is None else colophon
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_part("page.html.jinja"))
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(part("page.html.jinja"))
     curves, changes = _curves(study, colophon), _changes(study, colophon)
     contents = Contents(study, colophon, Values.of(study, rows), data)
     chart = interactive(curves, changes)
-    scripts = [chart.library, chart.script, _part("page.js")]
+    scripts = [chart.library, chart.script, part("page.js")]
     n_points, n_compared = len(study.bagged.prediction), study.compared.n_points
     page = template.render(
+        style=part("page.css"),
         colophon=colophon,
         study=study,
         facts=contents.facts,
@@ -794,6 +807,7 @@ def write(
         points="the test point" if n_points == 1 else f"the {n_points:,} test points",
         compared_points="1 test point" if n_compared == 1 else f"{n_compared:,} test points",
         guaranteed=_guaranteed(contents.facts, study),
+        is_of_refits=_is_of_refits(study),
         notes=[printable(note, _LONGEST_NOTE) for note in notes if data is None or note not in data.lines()],
         warnings=[printable(warning, _LONGEST_NOTE) for warning in warnings],
         until_checked=UNTIL_CHECKED,
@@ -839,14 +853,20 @@ def _guaranteed(facts: Facts, study: Study) -> str:
     if fact is None or not fact.text("proved"):
         return f"For {most} of the {them}, these bags guarantee nothing."
     what, it = ("the prediction", "it") if study.task == "regression" else ("the class probabilities", "them")
-    average = "on average over draws of the bags, " if study.proved.scope.rerun is Rerun.ANEW else ""
+    average = "on average over draws of the bags, " if _is_of_refits(study) else ""
     return (
         f"{_capital(f'{average}at {at}')}, at least {most} of the {them} are guaranteed to change {what} by at most "
         f"{fact.text('proved')}. Measured: at least {most} of them change {it} by at most {fact.text('measured')}."
     )
 
 
-def _part(name: str) -> str:
+def _is_of_refits(study: Study) -> bool:
+    """Whether the guarantee is about refits: it then holds on average over draws of the bags, and not for each."""
+    return study.proved.scope.rerun is Rerun.ANEW
+
+
+def part(name: str) -> str:
+    """Return the text of a file of this room: a template, styles or a script."""
     return files("stablebag.showing.report").joinpath(name).read_text(encoding="utf-8")
 
 
