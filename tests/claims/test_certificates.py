@@ -189,7 +189,9 @@ def test_four_times_as_many_reused_bags_halve_the_difference_to_infinitely_many(
         now, ideal = certificate.epsilon(0.2), certificate.epsilon(0.2) - certificate.price(0.2)[0]
         text = certificate.explain(0.2)
         assert number_after(text, "instead of") == pytest.approx(now, rel=1e-3)
-        assert number_after(text, "With infinitely many bags, the bound would be about") == pytest.approx(ideal, rel=1e-3)
+        assert number_after(text, "With infinitely many bags, the bound would be about") == pytest.approx(
+            ideal, rel=1e-3
+        )
         prices.append(certificate.price(0.2)[0])
         told.append(number_after(text, "About"))
     assert told[0] == 1200
@@ -275,4 +277,6 @@ def test_schemes_are_described_in_plain_numbers():
     assert str(StratifiedSubbagging(0.5, ["a"] * 4).resolve(4)) == "stratified subbagging, 2 of 4 rows in 1 stratum"
     clusters = ClusterSubbagging(2, clusters=list("aabbccdd")).resolve(8)
     assert str(clusters) == "cluster subbagging, 2 of 4 clusters, 8 rows in all"
-    assert "in a range of length 12,346. No row" in joined(Certificate(Subbagging(0.5), 50, range_length=12345.6).explain())
+    assert "in a range of length 12,346. No row" in joined(
+        Certificate(Subbagging(0.5), 50, range_length=12345.6).explain()
+    )

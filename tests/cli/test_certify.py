@@ -13,7 +13,10 @@ def words(result):
 def test_certify_speaks_and_tabulates(run):
     result = run("certify", "--n-samples", 500, "--n-bags", 10_000, "--delta", 0.05, "--coupling", "any")
     assert result.exit_code == 0
-    assert "at most 5% of the 500 rows (delta = 0.05) are expected to change the prediction by more than 0.1097" in words(result)
+    assert (
+        "at most 5% of the 500 rows (delta = 0.05) are expected to change the prediction by more than 0.1097"
+        in words(result)
+    )
     assert "0.07753" in result.output
 
 

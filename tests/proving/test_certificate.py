@@ -307,9 +307,13 @@ def test_explanations_of_finitely_many_bags_are_about_an_expectation():
 
 def test_vacuous_bounds_say_so_and_what_would_help():
     few = Certificate(Subbagging(0.5), 500, 5)
-    assert "delta = 0.1. With infinitely many bags, the bound would be 0.05619. Use more bags" in joined(few.explain(0.1))
+    assert "delta = 0.1. With infinitely many bags, the bound would be 0.05619. Use more bags" in joined(
+        few.explain(0.1)
+    )
     changing = Certificate(Subbagging(0.5), 500, delta_range=0.2)
-    assert "100 of the 500 rows can change the range of predictions. Use a larger delta." in joined(changing.explain(0.1))
+    assert "100 of the 500 rows can change the range of predictions. Use a larger delta." in joined(
+        changing.explain(0.1)
+    )
     one = Certificate(Subbagging(0.5), 500, 1)
     assert "There is no bound on the mean change over rows" in joined(one.explain(0.1))
 

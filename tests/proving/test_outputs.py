@@ -116,7 +116,10 @@ CORNERS = [[0.0, 5.0], [1.0, 5.0], [2.0, 7.0], [2.0, 9.0]]
 
 def test_a_box_of_targets_by_hand():
     units, box = BoxOutputs.for_targets(CORNERS, ObservedRange(), None, "x")
-    assert (len(units), box) == (4, BoxOutputs(math.hypot(2, 4), 0.5, math.hypot(2, 4), ((1, 1), (2, 2), (2, 2), (1, 1))))
+    assert (len(units), box) == (
+        4,
+        BoxOutputs(math.hypot(2, 4), 0.5, math.hypot(2, 4), ((1, 1), (2, 2), (2, 2), (1, 1))),
+    )
     units, box = BoxOutputs.for_targets(CORNERS, ObservedRange(), ["a", "a", "b", "c"], "x")
     assert (len(units), box.delta_range) == (3, 2 / 3)
 

@@ -213,4 +213,6 @@ def test_a_row_that_stretches_the_range_is_within_the_worst_case():
     assert certificate.worst_case() == certificate.epsilon(0.0) == 100.0
     assert certificate.delta(100.0) == 0.0
     assert "No row changes it by more than 100." in joined(certificate)
-    assert "the guarantee for delta = 0 is the one for every data set and point" in joined(certify(model, POINTS).explain(0.0))
+    assert "the guarantee for delta = 0 is the one for every data set and point" in joined(
+        certify(model, POINTS).explain(0.0)
+    )

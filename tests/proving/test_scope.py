@@ -86,7 +86,11 @@ def cases():
     yield leave_one_out(lonely, X[:1]), certify(plain), "a class has a single row"
     yield leave_one_out(lonely, X[:1]).in_norm(), certify(plain, vector=True), "a class has a single row"
     yield leave_one_out(lonely, X[:1]), Certificate(BernoulliSubbagging(0.05), 6), "a class has a single row"
-    yield leave_one_out_refit(model(n_bags=20), X, Y, X), certify(drawn, coupling="independent"), 'the bound assumes "independent"'
+    yield (
+        leave_one_out_refit(model(n_bags=20), X, Y, X),
+        certify(drawn, coupling="independent"),
+        'the bound assumes "independent"',
+    )
     free_and_drawn = model(n_bags=20, rule=None).fit(X, Y)
     yield leave_one_out(free_and_drawn, X), certify(free_and_drawn, X), "only an estimate and proves nothing"
     yield leave_one_out(drawn, X), certify(drawn), "a bagged model refitted"

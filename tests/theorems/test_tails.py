@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, PoissonizedBagging, Subbagging
 from stablebag.proving import frontier
-from stablebag.proving.tails import _cheapest, _chances, _excesses, _far_off, tail_of
+from stablebag.proving.tails import _chances, _cheapest, _excesses, _far_off, tail_of
 
 
 @lru_cache(maxsize=100_000)
@@ -187,7 +187,9 @@ def test_excesses_over_a_change_are_those_of_the_worst_learner(scheme):
     law = scheme.resolve(6)
     chances, within = {}, []
     for bag, chance in law.support():
-        chances[frozenset(np.asarray(bag).tolist())] = chances.get(frozenset(np.asarray(bag).tolist()), 0) + float(chance)
+        chances[frozenset(np.asarray(bag).tolist())] = chances.get(frozenset(np.asarray(bag).tolist()), 0) + float(
+            chance
+        )
     p = law.inclusion_probability
     weights = np.array([[chance * ((i in bag) - p) / (1 - p) for i in range(6)] for bag, chance in chances.items()])
     rng = np.random.default_rng(0)

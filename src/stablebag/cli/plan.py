@@ -61,7 +61,9 @@ def plan_command(
     best = plans.get("subbagging") or next(iter(plans.values()))
     rows = expected_rows(delta, n_samples)
     say(console, f"Use {best.certificate.scheme}, with {count_bags(best.n_bags)}.")
-    say(console, f"At any test point, {rows} the prediction by more than {rounded_up(best.certificate.epsilon(delta))}.")
+    say(
+        console, f"At any test point, {rows} the prediction by more than {rounded_up(best.certificate.epsilon(delta))}."
+    )
     if len(best.options) > 1:
         say(console, "\nLarger bags usually predict better, and need more bags for the same guarantee:")
         console.print(_options(best))

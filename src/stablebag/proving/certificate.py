@@ -215,7 +215,7 @@ def enough_bags(
     >>> enough_bags(lambda n_bags: Certificate(Subbagging(0.5), 500, n_bags), 0.1, 0.1, near=1000)
     2100
     """
-    numbers = [*range(1, 10), *(k * 10**power for power in range(8) for k in range(10, 100)), _MANY_BAGS]
+    numbers: list[int] = [*range(1, 10), *(k * 10**power for power in range(8) for k in range(10, 100)), _MANY_BAGS]
     numbers = [*numbers[: bisect_left(numbers, most)], most]
 
     def holds(place: int) -> bool:
@@ -339,7 +339,9 @@ class Certificate(CertificateMixin):
             outputs = _outputs(range_length, delta_range, reach)
         elif (range_length, delta_range, reach) != (1.0, 0.0, None):
             reason = "it already has these numbers. Give either of them."
-            raise refuse_value("outputs", owner, "None together with range_length, delta_range or reach", outputs, reason)
+            raise refuse_value(
+                "outputs", owner, "None together with range_length, delta_range or reach", outputs, reason
+            )
         outputs, law = outputs.for_rows(n_samples), as_law(scheme, n_samples, owner)
         moved = {"shift": outputs.shift / (outputs.width or 1.0), "shifted_share": outputs.shifted_share}
         values = {
@@ -751,8 +753,8 @@ class Certificate(CertificateMixin):
         """
         if not self.scheme.is_symmetric:
             raise ValueError(
-                f"Corollary 17 is about schemes that treat all rows alike, and {type(self.scheme.scheme).__name__} does "
-                "not. Use replace_one, which holds for every data set."
+                f"Corollary 17 is about schemes that treat all rows alike, unlike {type(self.scheme.scheme).__name__}. "
+                "Use replace_one, which holds for every data set."
             )
         always, mean = self.replace_one(lipschitz), self.mean()
         if isinstance(self.outputs, ClassOutputs):  # the mean holds for these labels, and here it must for all
@@ -928,7 +930,9 @@ class Certificate(CertificateMixin):
         """
         if not isinstance(values, dict) or not {"scheme", "bag_size", "n_samples", "n_bags"} <= set(values):
             expected = "a dictionary from to_dict"
-            raise refuse_type("values", "Certificate.from_dict", expected, values, "for JSON text, use json.loads first.")
+            raise refuse_type(
+                "values", "Certificate.from_dict", expected, values, "for JSON text, use json.loads first."
+            )
         refuse_format(values.get("format", _FORMAT), _FORMAT, "The dictionary")
         if scheme is None:
             scheme = scheme_from_words(values["scheme"], values["bag_size"])
@@ -1072,7 +1076,8 @@ class Certificate(CertificateMixin):
             return None
         if self.n_samples > _MOST_WITH_FRONTIER or self.outputs.width == 0:
             return None
-        return tail_of(self.scheme, int(self.n_bags))
+        found: Tail | None = tail_of(self.scheme, int(self.n_bags))
+        return found
 
     @property
     def _has_frontier(self) -> bool:
@@ -1343,7 +1348,11 @@ class Certificate(CertificateMixin):
             return ""
         expected, noun = self.replace_one_in_expectation(), self.noun
         on_average = "" if self._derandomized else ", in expectation over the bags"
-        same = f" with the same {noun.singular} ID" if isinstance(self.coupling, Matched) and not self._derandomized else ""
+        same = (
+            f" with the same {noun.singular} ID"
+            if isinstance(self.coupling, Matched) and not self._derandomized
+            else ""
+        )
         sentence = f"Replacing {noun.any_one} by another{same} changes it by at most {rounded_up(always)}{on_average}."
         if expected >= always:
             return sentence

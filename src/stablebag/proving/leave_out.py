@@ -250,7 +250,9 @@ class LeaveOutCertificate:
         """Return a bound on the root of the mean over sets of k rows of the expected squared change."""
         if self.k == 1:
             return float(self.certificate.rms())
-        return min(self.range_length, math.hypot(self._rms_of_free_sets, math.sqrt(self.delta_range) * self.range_length))
+        return min(
+            self.range_length, math.hypot(self._rms_of_free_sets, math.sqrt(self.delta_range) * self.range_length)
+        )
 
     def worst_case(self) -> float:
         """Return the change that no k rows exceed, whichever they are; with finitely many bags, the range."""
@@ -275,7 +277,9 @@ class LeaveOutCertificate:
         noun, k, drawn = of.noun, self.k, math.isfinite(of.n_bags)
         several = f"{k:,} {noun.plural if k > 1 else noun.singular}"
         changed = f"{of.outputs.moved} more than {rounded_up(epsilon)}{of.outputs.unit}"
-        over = f"which {noun.plural} leave, and over the draw of bags and seeds" if drawn else f"which {noun.plural} leave"
+        over = (
+            f"which {noun.plural} leave, and over the draw of bags and seeds" if drawn else f"which {noun.plural} leave"
+        )
         guarantee = (
             f"At any test point, leaving out {k:,} random {noun.plural if k > 1 else noun.singular} changes {changed} "
             f"with a chance of at most {as_given(delta)}. The chance is over {over}. {of.holds_for()}"
@@ -319,7 +323,8 @@ class LeaveOutCertificate:
     def _of_all_bags(self) -> float:
         """The largest change with infinitely many bags by any k rows that leave the range as it is."""
         outputs = self.certificate.outputs
-        return min(outputs.diameter, self.proved.worst_case * outputs.diameter + self.shift) * float(outputs.width)
+        largest = min(outputs.diameter, self.proved.worst_case * outputs.diameter + self.shift)
+        return float(largest * outputs.width)
 
     @property
     def _rms_of_free_sets(self) -> float:

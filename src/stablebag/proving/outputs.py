@@ -63,7 +63,9 @@ class Outputs:
     tail: ClassVar[str] = ""  # the inequality for the bagging noise, if it is not that of the coupling
 
     def __post_init__(self) -> None:
-        reason = "it is the length of the interval of predictions. For predictions without limits, use UnboundedOutputs()."
+        reason = (
+            "it is the length of the interval of predictions. For predictions without limits, use UnboundedOutputs()."
+        )
         length = check_real(self.length, "range_length", "Certificate", finite=True, reason=reason)
         object.__setattr__(self, "length", length)  # a Fraction may have been smaller than all floats
 
@@ -369,10 +371,12 @@ def outputs_from_dict(values: Any) -> Outputs:
     if not isinstance(values, dict) or not isinstance(values.get("kind"), str) or values["kind"] not in _KINDS:
         expected = f"a dictionary whose kind is one of {sorted(_KINDS)}"
         raise refuse_type("outputs", "Certificate.from_dict", expected, values)
-    numbers = {name: math.inf if value is None else value for name, value in values.items() if name != "kind"}
-    kind = _KINDS[values["kind"]]
-    if isinstance(numbers.get("ends"), list) and all(isinstance(end, list) for end in numbers["ends"]):
-        numbers["ends"] = tuple(map(tuple, numbers["ends"]))
+    numbers: dict[str, Any] = {
+        name: math.inf if value is None else value for name, value in values.items() if name != "kind"
+    }
+    kind, ends = _KINDS[values["kind"]], numbers.get("ends")
+    if isinstance(ends, list) and all(isinstance(end, list) for end in ends):
+        numbers["ends"] = tuple(map(tuple, ends))
     if not set(numbers) <= set(kind.__dataclass_fields__):
         expected = f"a dictionary of {sorted(kind.__dataclass_fields__)} and the kind"
         raise refuse_value("outputs", "Certificate.from_dict", expected, values)

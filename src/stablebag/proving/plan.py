@@ -26,9 +26,9 @@ from stablebag.resampling.schemes import SCHEMES, as_law
 _NUMBERS = tuple(step * 10**power for power in range(1, 9) for step in (1, 3))  # of bags, for other options
 _FEWER = 3  # options with fewer bags than the plan
 _NEARLY = 0.95  # of the largest bags: the last few percent of their size take most of the bags
-_TOLERANCE = 0.01  # of the size of a bag, for the search
+_TOLERANCE = 0.02  # of the size of a bag, for the search
 _MOST_REPLACED = 10**6
-_FEW_ROWS = 300  # with more rows that may exceed epsilon, sizes are searched for by second moments, which are faster
+_FEW_ROWS = 1000  # with more rows that may exceed epsilon, sizes are searched for by second moments, which are faster
 
 
 _CALM = (
@@ -188,20 +188,20 @@ def plan(
 
     >>> found = plan(1000, epsilon=0.2, delta=0.05)
     >>> found.scheme, found.n_bags
-    (Subbagging(bag_size=876), 120)
+    (Subbagging(bag_size=870), 120)
     >>> for option in found.options:
     ...     print(f"{option.n_bags:>6} bags of {option.bag_size} rows")
         10 bags of 40 rows
-        30 bags of 205 rows
-       100 bags of 782 rows
-       120 bags of 876 rows
-     10000 bags of 922 rows
+        30 bags of 206 rows
+       100 bags of 781 rows
+       120 bags of 870 rows
+     10000 bags of 915 rows
     """
     n_samples = check_samples(n_samples, "plan")
     range_length = check_real(range_length, "range_length", "plan", open_low=True, finite=True)
     epsilon = check_epsilon(epsilon, "plan", open_low=True)
     if epsilon >= range_length:
-        reason = "no prediction moves further than its range, with or without bagging."
+        reason = "no prediction changes by more than its range, with or without bagging."
         raise refuse_value("epsilon", "plan", f"below range_length={range_length:g}", epsilon, reason)
     delta = check_delta(delta, "plan")
     max_bags = check_bags(max_bags, "plan", name="max_bags")
@@ -209,7 +209,7 @@ def plan(
     if max_bag_size is not None:
         max_bag_size = check_integer(max_bag_size, "max_bag_size", "plan", minimum=1)
         if not isinstance(scheme, str) and (size := _size_of(as_law(scheme, n_samples, "plan"))) > max_bag_size:
-            reason = "the scheme keeps its own bag size. Give its name to plan for another."
+            reason = "a scheme object keeps its bag size. Pass its name to plan for another size."
             raise refuse_value("max_bag_size", "plan", f"at least {size:g}", max_bag_size, reason)
         largest = min(largest, max_bag_size)
     if churn is not None:
@@ -286,7 +286,9 @@ def _plan_for_churn(
         raise refuse_value(name, "plan", f"{'0' if delta_range else 'None'} with churn", value, reason)
     replaced = max(1, round(churn * n_samples))
     if replaced > _MOST_REPLACED:
-        reason = f"{replaced:,} rows would be replaced. Plan for fewer rows; what matters is the share of rows in a bag."
+        reason = (
+            f"{replaced:,} rows would be replaced. Plan for fewer rows; what matters is the share of rows in a bag."
+        )
         raise refuse_value("churn", "plan", f"such that at most {_MOST_REPLACED:,} rows are replaced", churn, reason)
 
     def certificate(size: int, n_bags: int | float) -> VersionsCertificate:
@@ -303,7 +305,7 @@ def _plan_for_churn(
         needs_more = math.isfinite(max_bags) and meets(1, math.inf)
         way = "more bags, or a larger epsilon or delta" if needs_more else "a larger epsilon or delta, or less churn"
         raise ValueError(
-            f"No plan with at most {count_bags(max_bags)} certifies epsilon={epsilon:g} for delta={delta:g} if "
+            f"No plan with at most {count_bags(max_bags)} proves epsilon={epsilon:g} for delta={delta:g} if "
             f"{replaced:,} of {n_samples:,} rows are replaced. Use {way}."
         )
     size = first_step(1, largest, lambda size: size == largest or not meets(size + 1, max_bags))
@@ -343,7 +345,9 @@ def _candidates(
 def _impossible(best: Certificate, epsilon: float, delta: float) -> str:
     """Say what would be possible instead."""
     possible = []
-    more_bags = enough_bags(lambda n_bags: replace_bags(best, n_bags), epsilon, delta, near=best.n_samples)
+    more_bags: float | None = enough_bags(
+        lambda n_bags: replace_bags(best, n_bags), epsilon, delta, near=best.n_samples
+    )
     if more_bags is None and replace_bags(best, math.inf).proves(epsilon, delta):
         more_bags = math.inf
     if (smallest_epsilon := best.epsilon(delta)) < best.range_length:
@@ -351,7 +355,7 @@ def _impossible(best: Certificate, epsilon: float, delta: float) -> str:
     if (smallest_delta := best.delta(epsilon)) < 1:
         possible.append(f"delta >= {rounded_up(smallest_delta)} for this epsilon")
     if more_bags is not None:
-        possible.append(f"the same request with max_bags={more_bags:,}")
+        possible.append(f"max_bags={more_bags:,}")
     # However many rows there are, the bags' part of epsilon remains.
     rest = max(0.0, delta - best.delta_range)
     of_bags = bounds.second_moment_epsilon(rest, 0.0, best.n_bags, best.coupling) if rest else math.inf
@@ -359,7 +363,8 @@ def _impossible(best: Certificate, epsilon: float, delta: float) -> str:
     of_bags = 0.0 if math.isinf(best.n_bags) else min(of_bags, tail)
     if of_bags * best.range_length < epsilon:
         possible.append("more rows")
+    way = f"Possible: {', or '.join(possible)}." if possible else "Use a range that fewer rows change."
     return (
-        f"No plan with at most {count_bags(best.n_bags)} certifies epsilon={epsilon:g} for delta={delta:g}, not even "
-        f"with {best.scheme}. Possible: {', or '.join(possible) or 'nothing; use a fixed range'}."
+        f"No plan with at most {count_bags(best.n_bags)} proves epsilon={epsilon:g} for delta={delta:g}, not even with "
+        f"{best.scheme}. {way}"
     )

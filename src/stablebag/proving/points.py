@@ -143,7 +143,9 @@ class PointCertificate(CertificateMixin):
         sentences[0] += " The expectation is over the draw of bags and seeds." if drawn else ""
         sentences[0] += f" This holds for this learner and data set{sure}{fits}."
         if each_point.min() >= ceiling:
-            sentences = [f"At {points}, the guarantee for delta = {as_given(delta)} is the one for every data set and point."]
+            sentences = [
+                f"At {points}, the guarantee for delta = {as_given(delta)} is the one for every data set and point."
+            ]
         if not self.proved:
             sentences.append(
                 "The outputs have no limits, so the standard deviation over bags is only estimated. For a guarantee, "

@@ -124,7 +124,11 @@ refitted without the row
         lengths = self.range_length, proved.range_length
         same = lengths[0] == lengths[1] or (None not in lengths and math.isclose(*lengths, rel_tol=1e-9))  # type: ignore[arg-type]
         shown = ["None" if length is None else f"{length:g}" for length in lengths]
-        yield None if same else "the measurement is on a range of length {}, and the bound on one of length {}".format(*shown)
+        yield (
+            None
+            if same
+            else "the measurement is on a range of length {}, and the bound on one of length {}".format(*shown)
+        )
         if self.delta_range > proved.delta_range + 1e-12:
             share = f"a share {self.delta_range:.4g} of the {noun.plural}"
             yield f"{share} changes the range, and the bound is for fewer such {noun.plural}"

@@ -140,7 +140,7 @@ def _bound(tail: Tail, epsilon: float) -> float:
         return 1.0
     changes = epsilon * _PARTS
     noise = _noises(tail, epsilon)
-    low, high = changes[:-1, None], changes[1:, None]
+    low = changes[:-1, None]
     least, most = np.append(0.0, noise[:-1])[None, :], noise[None, :]
     possible = most >= low**2 / tail.chance
     paid = np.maximum(least, low**2 / tail.chance)  # by Cauchy and Schwarz: bags without the row do not change
@@ -154,7 +154,7 @@ def _bound(tail: Tail, epsilon: float) -> float:
             gain[k, :-1] = np.where(possible, chance - price * ratio * paid, 0.0).max(axis=1) - price * low[:, 0] ** 2
             gain[k, -1] = 1 - price * (1 + ratio / tail.chance) * epsilon**2
         rows_pay = _cheapest(changes, np.maximum(gain, 0.0), rest, n_above / tail.n_samples)
-        return np.array([price * cost for price, _, cost in prices]) + rows_pay
+        return np.asarray(np.array([price * cost for price, _, cost in prices]) + rows_pay)
 
     parts, unit = tail.parts, 1 / epsilon**2
     free, markov = parts.bias / parts.top, 1 / max(1, tail.n_bags - 1)
@@ -259,11 +259,11 @@ def _chances(epsilon: float, changes: np.ndarray, noise: np.ndarray, n_bags: int
         sides = [ndtr(-distance / np.sqrt(most / n_bags)) + error for distance in (near, far)]
     both = np.fmin(binomial[: len(near)], sides[0]) + np.fmin(binomial[len(near) :], sides[1])
     markov = (most / n_bags + high**2) / epsilon**2
-    return np.minimum(1.0, np.minimum(both, markov))
+    return np.asarray(np.minimum(1.0, np.minimum(both, markov)))
 
 
 def _far_off(distance: np.ndarray, variance: float, n_bags: int) -> np.ndarray:
-    """Bound the chance that a mean of B centred terms of at most 1, with so much variance, is a distance above zero.
+    """Bound the chance that a mean of B centred terms of at most 1, with this variance, is a distance above zero.
 
     For every k it is at most E (N - k)_+^2 / (x - k)^2, where N is the binomial number that sums of two-valued terms
     have, and x the number that would be as far off. The best k for x is where the tangent meets.
