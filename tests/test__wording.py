@@ -24,7 +24,7 @@ def test_notebooks_show_certificates_perturbations_and_intervals():
     assert "white-space: pre;" in style
     assert text.startswith("For every learner")
     moved = Perturbations(np.zeros(1), np.ones((2, 1)), np.arange(2))
-    assert "Perturbations by 2 rows" in moved._repr_html_()
+    assert "Perturbations: 2 rows left out one at a time, 1 point" in moved._repr_html_()
     intervals = Intervals(np.zeros(12), np.ones(12), np.full(12, 0.5), 0.9, "jackknife+", "<none>")
     assert "and 2 more" in intervals._repr_html_()
     assert "&lt;none&gt;" in intervals._repr_html_()

@@ -9,7 +9,7 @@ import pytest
 from stablebag._writing import refuse_ending, refuse_unwritable, refuse_unwritable_folder, whole, write_text
 
 
-def test_a_file_is_replaced_when_all_of_it_is_written(tmp_path):
+def test_a_file_is_replaced_only_when_it_is_complete(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("before")
     with whole(path) as partial:
@@ -27,7 +27,7 @@ def half_write(path, error):
 
 
 @pytest.mark.parametrize("error", [OSError("No space left on device"), KeyboardInterrupt(), SystemExit(143)])
-def test_what_fails_leaves_what_was_there_and_nothing_else(tmp_path, error):
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, error):
     path = tmp_path / "a.json"
     for before in (None, "before"):
         if before is not None:
@@ -38,7 +38,7 @@ def test_what_fails_leaves_what_was_there_and_nothing_else(tmp_path, error):
     assert path.read_text() == "before"
 
 
-def test_permissions_are_those_of_the_file_before_or_of_any_new_file(tmp_path):
+def test_permissions_of_the_old_file_are_kept_and_new_files_follow_the_umask(tmp_path):
     kept, new = tmp_path / "kept", tmp_path / "new"
     kept.write_text("")
     kept.chmod(0o604)
@@ -52,7 +52,7 @@ def test_permissions_are_those_of_the_file_before_or_of_any_new_file(tmp_path):
     assert stat.S_IMODE(new.stat().st_mode) == 0o640
 
 
-def test_a_link_stays_a_link_and_a_device_a_device(tmp_path):
+def test_links_are_followed_and_devices_are_written_directly(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "target")
     write_text(tmp_path / "link", "é")
     assert (tmp_path / "link").is_symlink()
@@ -61,7 +61,7 @@ def test_a_link_stays_a_link_and_a_device_a_device(tmp_path):
     assert not os.path.isfile("/dev/null")
 
 
-def test_paths_that_cannot_be_written_are_refused_in_a_sentence(tmp_path):
+def test_refuse_unwritable_rejects_missing_folders_and_folders(tmp_path):
     refuse_unwritable(None)
     refuse_unwritable(tmp_path / "a")
     with pytest.raises(FileNotFoundError, match=r"^There is no folder .*none to write a.csv to\.$"):
@@ -71,14 +71,14 @@ def test_paths_that_cannot_be_written_are_refused_in_a_sentence(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="everything is allowed to root")
-def test_a_folder_that_is_not_ones_own_is_refused(tmp_path):
+def test_refuse_unwritable_rejects_folders_without_permission(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(PermissionError, match="cannot be written"):
+    with pytest.raises(PermissionError, match="No permission to write"):
         refuse_unwritable(tmp_path / "a")
 
 
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs a limit on the size of files")
-def test_a_disk_that_is_full_leaves_the_file_before(tmp_path):
+def test_a_full_disk_leaves_the_old_file(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("before")
     code = f"""
@@ -95,31 +95,31 @@ write_text({str(path)!r}, "x" * 100_000)
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_is_read_is_not_written_over(tmp_path):
+def test_input_files_are_not_overwritten(tmp_path):
     table = tmp_path / "table.csv"
     refuse_unwritable(table, table)  # it is not there yet
     table.write_text("a")
     (tmp_path / "link.csv").symlink_to(table)
     for path in (table, tmp_path / "link.csv"):
-        with pytest.raises(FileExistsError, match=r"table.csv is read, and would be lost"):
+        with pytest.raises(FileExistsError, match=r"table.csv is an input file"):
             refuse_unwritable(path, None, table)
     refuse_unwritable(tmp_path / "other.csv", table)
 
 
-def test_a_name_that_promises_another_kind_of_file_is_refused():
+def test_refuse_ending_rejects_other_file_types():
     for path in (None, "report", "report.html", "REPORT.HTM"):
         refuse_ending(path, "--output", ".html", ".htm")
-    with pytest.raises(ValueError, match=r"--output is written as .html, not as .pdf"):
+    with pytest.raises(ValueError, match=r"--output writes .html files, not .pdf"):
         refuse_ending("report.pdf", "--output", ".html", ".htm")
 
 
-def test_a_folder_may_be_new_and_a_file_or_what_is_forbidden_is_refused(tmp_path, monkeypatch):
+def test_output_folder_may_be_new_but_not_a_file_or_without_permission(tmp_path, monkeypatch):
     refuse_unwritable_folder(tmp_path)
     refuse_unwritable_folder(tmp_path / "new" / "folder")
     assert not (tmp_path / "new").exists()
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(NotADirectoryError, match="file is a file, so that there can be no folder"):
+    with pytest.raises(NotADirectoryError, match=r"Cannot create the folder .*file is a file"):
         refuse_unwritable_folder(tmp_path / "file" / "folder")
     monkeypatch.setattr(os, "access", lambda place, how: False)
-    with pytest.raises(PermissionError, match="cannot be written to"):
+    with pytest.raises(PermissionError, match="No permission to write to"):
         refuse_unwritable_folder(tmp_path / "new")

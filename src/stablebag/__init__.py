@@ -8,9 +8,9 @@ __version__ = "0.1.0"
 
 
 def _lazily(package: str, files: dict[str, list[str]]) -> tuple[Any, Any, list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` of a package whose public names are imported when first used.
+    """Return `__getattr__`, `__dir__` and `__all__` for a package whose public names are imported when first used.
 
-    So certificates and plans come without scikit-learn, and only displays import matplotlib.
+    So certificates and plans do not import scikit-learn, and only displays import matplotlib.
     """
     homes = {name: f"{package}.{file}" for file, names in files.items() for name in names}
 

@@ -1,4 +1,4 @@
-"""How numbers and sentences are written for people: bounds rounded up, bags counted, paragraphs of one width."""
+"""Formatting of numbers and sentences for people."""
 
 import html
 import math
@@ -12,14 +12,14 @@ from fractions import Fraction
 from typing import Any
 
 _WIDTH = 94
-ROUNDING = 1e-12  # of a scale: what is smaller is a rounding error
-_SMALL, _THOUSAND, _LARGE = 1e-6, 1e3, 1e15  # numbers below and above are written with a power of ten
-_AS_GIVEN = 6  # digits of a number that somebody has written
+ROUNDING = 1e-12  # relative to a scale; smaller numbers are rounding errors
+_SMALL, _THOUSAND, _LARGE = 1e-6, 1e3, 1e15  # below _SMALL and above _LARGE, numbers are written with an exponent
+_AS_GIVEN = 6  # digits of a number that a user has typed
 
 
 @dataclass(frozen=True)
 class Noun:
-    """What is left out or counted, in words: one row of many rows, or one group of many groups.
+    """The word for what is left out or counted: row and rows, or group and groups.
 
     >>> ROWS.count(1), GROUPS.count(3000), GROUPS.any_one
     ('1 row', '3,000 groups', 'a group')
@@ -30,7 +30,7 @@ class Noun:
 
     @classmethod
     def from_dict(cls, words: Any, owner: str) -> "Noun":
-        """Read back the two words."""
+        """Return the noun whose two words are in a dictionary, as `dataclasses.asdict` writes it."""
         if (
             not isinstance(words, dict)
             or set(words) != {"singular", "plural"}
@@ -47,22 +47,22 @@ class Noun:
 
     @property
     def any_one(self) -> str:
-        """One of them, whichever: "a row", "a group"."""
+        """The noun with its article: "a row", "a group"."""
         return f"a {self.singular}"
 
 
 ROWS, GROUPS = Noun(), Noun("group", "groups")
-ROW_NUMBERS = "Row 0 is the first row below the header."  # wherever rows of a file are numbered
-NUMBER_OF_ROW = "row (from 0)"  # the heading of a column of row numbers, for people
+ROW_NUMBERS = "Row 0 is the first row below the header."  # said wherever rows of a file are numbered
+NUMBER_OF_ROW = "row (from 0)"  # heading of a column of row numbers
 
 
 def paragraphs(sentences: Iterable[str]) -> str:
-    """Return sentences, or groups of them, each wrapped as its own paragraph."""
+    """Wrap each text as its own paragraph."""
     return "\n".join(textwrap.fill(sentence, width=_WIDTH) for sentence in sentences)
 
 
 def preformatted(text: str) -> str:
-    """Return text as notebooks show it; JupyterLab's own font does not align, and its lines break in words."""
+    """Return text as HTML for notebooks. JupyterLab's default font does not align, and it breaks lines inside words."""
     style = "font-family: monospace; margin: 0; white-space: pre; overflow-x: auto"
     return f'<pre style="{style}">{html.escape(text)}</pre>'
 
@@ -71,14 +71,14 @@ _SHOWN = 10  # lines of a table
 
 
 class Result:
-    """What prints as sentences, and shows the first lines of its table: a heading, their names, and columns."""
+    """A result that prints as sentences, and whose repr shows the first lines of its table."""
 
     def explain(self) -> str:
-        """Explain in sentences what was found."""
+        """Explain the result in sentences."""
         raise NotImplementedError
 
     def _preview(self) -> tuple[str, Sequence[Any], dict[str, Sequence[Any]]]:
-        """What the lines are, what each is called, and the columns."""
+        """Return the heading of the names, the name of each line, and the columns."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -94,7 +94,7 @@ class Result:
         return "\n".join([*("  ".join(line).rstrip() for line in cells), *more])
 
     def _repr_html_(self) -> str:
-        """For notebooks: the sentences, and the first lines."""
+        """Return the sentences and the first lines, for notebooks."""
         heading, names, columns = self._preview()
         return f"{preformatted(self.explain())}{html_table(heading, names, columns)}"
 
@@ -116,16 +116,16 @@ def _lines(names: Sequence[Any], columns: dict[str, Sequence[Any]]) -> Iterable[
 
 
 def _cell(value: Any) -> str:
-    """A value in a table: a number, yes or no, or a text."""
+    """Return a value for a table: a number, yes or no, or a text."""
     if str(value) in ("True", "False"):
         return "yes" if value else "no"
     return value if isinstance(value, str) else number(value)
 
 
 def number(value: float, scale: float = 0.0) -> str:
-    """Return a number as people write it: four digits, all digits of a large one, and nothing for NaN.
+    """Return a number with four digits, or with all digits before the point; NaN is the empty string.
 
-    A rounding error of numbers on a scale is 0.
+    With a scale, a number that is only a rounding error on that scale is 0.
 
     >>> number(0.123411), number(1234567.8), number(-1234.5), number(0.000012345), number(2.0), number(math.nan)
     ('0.1234', '1,234,568', '-1,234', '0.00001234', '2', '')
@@ -143,9 +143,9 @@ def number(value: float, scale: float = 0.0) -> str:
 
 
 def short(value: float, scale: float = 0.0) -> str:
-    """Return a number for a sentence: three digits, and nothing finer than a thousandth of the scale of its likes.
+    """Return a number for a sentence: three digits, and nothing finer than a thousandth of its scale.
 
-    What is smaller than that is "0": in 0.62 and -0.000005377 the second is nothing, and so is a rounding error.
+    Anything smaller is "0". Next to 0.62, for example, -0.000005377 is just a distraction.
 
     >>> short(0.61834), short(29.583), short(123456.7), short(-0.000005377, 1), short(1.922e-16, 1), short(math.nan)
     ('0.618', '29.6', '123,457', '0', '0', '')
@@ -154,7 +154,7 @@ def short(value: float, scale: float = 0.0) -> str:
     """
     value = float(value)
     if scale == 1 and 0.9995 <= value < 1 - ROUNDING:
-        return "over 0.999"  # 1 is all of it
+        return "over 0.999"  # 1 would say that nothing is missing
     if not math.isfinite(value):
         return "" if math.isnan(value) else f"{value:g}"
     value = float(f"{value:.3g}") if abs(value) < _THOUSAND else value
@@ -166,7 +166,7 @@ def short(value: float, scale: float = 0.0) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent; 0 and 100 only for none and all.
+    """Return a share in percent; 0% and 100% only if it is exactly that.
 
     >>> percent(0.1234), percent(1.0), percent(0.99999), percent(0.00001), percent(0.0), percent(3.5), percent(0.05)
     ('12.3%', '100%', 'over 99.9%', 'under 0.1%', '0%', '350%', '5%')
@@ -179,7 +179,7 @@ def percent(share: float) -> str:
 
 
 def printable(value: Any, most: int = 60) -> str:
-    r"""Return a name or another text of the data on one line: what cannot be seen escaped, and no longer than `most`.
+    r"""Return text from the data on one line, no longer than `most`, with nonprintable characters escaped.
 
     >>> printable("a\tb"), printable("x" * 99, most=5), printable(7)
     ('a\\tb', 'xx...', '7')
@@ -189,7 +189,7 @@ def printable(value: Any, most: int = 60) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Return a text of one or more lines in which nothing is hidden: what cannot be seen is escaped.
+    r"""Return a text with nonprintable characters escaped, except line breaks.
 
     >>> print(visible("a\x1b[31mb\u202ec\nd"))
     a\x1b[31mb\u202ec
@@ -199,9 +199,9 @@ def visible(text: str) -> str:
 
 
 def rounded_up(value: float, scale: float = 0.0, digits: int = 4) -> str:
-    """Return some digits, or a whole number, rounded so that what is printed is proved.
+    """Return a bound with some digits, or as a whole number, rounded up so that it still holds as printed.
 
-    What is a rounding error on the scale becomes a thousandth of it.
+    A rounding error on the scale becomes a thousandth of the scale.
 
     >>> rounded_up(0.123411), rounded_up(2.0), rounded_up(1234567.2), rounded_up(float("inf"))
     ('0.1235', '2', '1,234,568', 'inf')
@@ -218,7 +218,7 @@ def rounded_up(value: float, scale: float = 0.0, digits: int = 4) -> str:
 
 
 def rounded_down(value: float | Fraction, digits: int = 4) -> str:
-    """Return some digits of a number that is not negative, rounded so that "at least" and "or more" stay true.
+    """Return a nonnegative number rounded down, so that "at least" and "or more" stay true.
 
     >>> rounded_down(0.35991), rounded_down(0.35991, 2), rounded_down(2.0), rounded_down(99.99999, 6)
     ('0.3599', '0.35', '2', '99.9999')
@@ -233,7 +233,7 @@ def rounded_down(value: float | Fraction, digits: int = 4) -> str:
 
 
 def as_given(value: float) -> str:
-    """Return a number as it was written, if it is short; else four digits rounded up, so that "at most" stays true.
+    """Return a short number as the user typed it, and others rounded up to four digits, so that "at most" stays true.
 
     >>> as_given(0.9), as_given(0.123456), as_given(1 / 3)
     ('0.9', '0.123456', '0.3334')
@@ -243,7 +243,7 @@ def as_given(value: float) -> str:
 
 
 def written_size(bag_size: int | float) -> str:
-    """Return the size of a bag as people write it; of a random one, what is expected.
+    """Return the size of a bag, or the expected size if it is random.
 
     >>> written_size(12_345_678), written_size(12_345_678.5), written_size(3.25)
     ('12,345,678', '12,345,678.5', '3.25')
@@ -252,7 +252,7 @@ def written_size(bag_size: int | float) -> str:
 
 
 def at_most(value: float) -> str:
-    """Return four digits, rounded up only if that takes more: 0.1 is 0.1, though in binary it is a little more.
+    """Return four digits, rounded up if needed; 0.1 stays 0.1, although its binary value is slightly larger.
 
     >>> at_most(0.1), at_most(1 / 3), at_most(2 / 3)
     ('0.1', '0.3334', '0.6667')
@@ -262,7 +262,7 @@ def at_most(value: float) -> str:
 
 
 def probability(value: float) -> str:
-    """Return four digits, but 1 only for 1.
+    """Return four digits; 1 only for exactly 1.
 
     >>> probability(0.25), probability(1 - 1e-9)
     ('0.25', '1 - 1e-09')
@@ -271,7 +271,7 @@ def probability(value: float) -> str:
 
 
 def about_time(seconds: float) -> str:
-    """Say about how long something takes.
+    """Return a rough duration.
 
     >>> about_time(3), about_time(42), about_time(61), about_time(200), about_time(5000), about_time(20_000)
     ('a few seconds', 'about 50 seconds', 'about 70 seconds', 'about 4 minutes', 'about 84 minutes', 'about 6 hours')
@@ -285,7 +285,7 @@ def about_time(seconds: float) -> str:
 
 
 def count_bags(n_bags: int | float) -> str:
-    """Say how many bags there are.
+    """Return a number of bags in words.
 
     >>> count_bags(1), count_bags(10_000), count_bags(math.inf)
     ('1 bag', '10,000 bags', 'infinitely many bags')
@@ -296,7 +296,7 @@ def count_bags(n_bags: int | float) -> str:
 
 
 def count_points(n_points: int) -> str:
-    """Name the points that a sentence is about.
+    """Return the words for the points that a sentence is about.
 
     >>> count_points(1), count_points(42)
     ('this point', 'these 42 points')
@@ -304,8 +304,7 @@ def count_points(n_points: int) -> str:
     return "this point" if n_points == 1 else f"these {n_points:,} points"
 
 
-# How a sentence names a parameter, so that people can use it where they are: drop=['fee'] in Python, --drop fee in a
-# terminal. The command line sets the latter for as long as it runs.
+# How sentences write a parameter: drop=['fee'] in Python, --drop fee on the command line, which sets its own style.
 
 
 def _in_python(name: str, value: Any) -> str:
@@ -316,7 +315,7 @@ _OPTION_STYLE: ContextVar[Callable[[str, Any], str]] = ContextVar("option_style"
 
 
 def option(name: str, value: Any = None) -> str:
-    """Return a parameter as the reader would write it, alone or with a value.
+    """Return a parameter as the reader would type it, alone or with a value.
 
     >>> option("drop"), option("drop", ["fee"])
     ('drop', "drop=['fee']")
@@ -326,7 +325,7 @@ def option(name: str, value: Any = None) -> str:
 
 @contextmanager
 def option_style(style: Callable[[str, Any], str]) -> Iterator[None]:
-    """Write parameters in another way inside a ``with`` block, such as --drop on the command line."""
+    """Write parameters in another style inside a ``with`` block, such as --drop on the command line."""
     token = _OPTION_STYLE.set(style)
     try:
         yield

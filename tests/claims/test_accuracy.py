@@ -217,7 +217,7 @@ def test_a_larger_loss_than_the_base_models_is_named_in_place_of_advice_to_use_t
     )
     base[0] = y[0] - 2.8
     assert "squared error was 27.3% above the base model's; hold out" in of_numbers(bagged, y, base=base).advice
-    assert "above the base model's, which was 0; hold out" in of_numbers(bagged, y, base=y).advice
+    assert "above the base model's, which is 0; hold out" in of_numbers(bagged, y, base=y).advice
     for others in (bagged, bagged + 0.001, np.zeros(48)):
         assert of_numbers(bagged, y, base=others).advice == "Use the bagged model."
     assert of_numbers(y + 1e-15, y, base=y).advice == "Use the bagged model."  # a rounding error

@@ -95,9 +95,9 @@ def test_where_nothing_is_decided_only_what_helps_is_named():
     same = joined(
         select_model(lambda X, y: 1, X[:8], y, bagging=BaggedRegressor(n_bags=30, random_state=0))
     )  # too few bags for any votes
-    assert "whatever the votes, here 1 (100%), nothing is decided at epsilon" in same
+    assert "whatever the votes (here 1 (100%)), every choice is selected" in same
     assert "Use smaller bags, more of them, or a larger delta." in same
-    assert "nothing is decided" not in joined(
+    assert "Nothing is decided" not in joined(
         select_model(lambda X, y: 1, X, y, bagging=BaggedRegressor(n_bags=100, random_state=0))
     )
 
@@ -113,7 +113,7 @@ def test_names_of_groups_stay_as_they_are():
     measured = selection.leave_one_out()
     measured = type(measured)(np.array([True, False, True, True]), *[getattr(measured, name) for name in (
         "overlaps", "distance", "names", "noun")])  # fmt: skip
-    assert "without 3 of the 4 groups (row 1, a, b) another choice has most votes" in joined(measured)
+    assert "the choice with the most votes changes for 3 of them (row 1, a, b)." in joined(measured)
 
 
 def test_too_small_an_epsilon_is_blamed_on_the_bags_where_they_are_few():
@@ -138,7 +138,9 @@ def test_with_all_bags_a_row_that_is_said_to_flip_a_decision_does_flip_it_on_ref
     at, most = int(refitted.any(axis=0).sum()), int(refitted.sum(axis=0).max())
     rows = "1 row does" if most == 1 else f"{most} rows do"
     said = (
-        f"some row flips the decision at {at} of 8; at the worst point, {rows}." if at else "no row flips any decision."
+        f"some row flips the decision at {at} of 8 points; at the worst point, {rows}."
+        if at
+        else "no row flips any decision."
     )
     assert f"- argmax: {said}" in joined(measured)
     assert "noise" not in joined(measured)  # there is none
@@ -148,8 +150,10 @@ def test_flips_by_bags_that_were_drawn_may_be_noise_and_are_said_to_be(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(30, 2)), rng.choice(["a", "b"], 30)
     model = BaggedClassifier(DecisionTreeClassifier(), n_bags=40, random_state=seed).fit(X, y)
-    assert "A flip may be noise of the bags: refit without the row to be sure." in joined(selection_stability(model, X))
-    assert joined(selection_stability(model, X[:1])).startswith("Measured at this point by leaving out each of 30 rows")
+    assert "A flip may be bagging noise: refit without the row to be sure." in joined(selection_stability(model, X))
+    assert joined(selection_stability(model, X[:1])).startswith(
+        "Measured at this point with the fitted bags, leaving out each of 30 rows"
+    )
 
 
 def test_rank_sets_show_rankings_that_are_in_them():

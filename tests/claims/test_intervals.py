@@ -5,7 +5,7 @@ import pytest
 
 from stablebag import BaggedRegressor, Subbagging, predict_interval, random_n_bags
 
-REFUSED = "Draws with a row in every bag are refused and count as covered; their chance is about"
+REFUSED = "A draw with a row in every bag raises an error and counts as covered; its probability is about"
 
 
 @pytest.mark.parametrize(("bag_size", "n_bags", "appears"), [(0.9, 70, True), (0.5, 70, False), (0.9, 400, False)])

@@ -88,9 +88,9 @@ def test_no_label_is_said_to_be_in_every_set_with_enough_rows_of_each_class():
 
 def test_the_sets_have_all_labels_if_every_class_has_too_few_rows():
     sets, _, said = sets_of(0.4, n=14)
-    assert "The sets have all labels, no (" in said
+    assert "Every set has all labels, no (" in said
     assert sets.members.all()
-    assert "The sets have all labels" not in sets_of(0.4, n=60)[2]
+    assert "Every set has all labels" not in sets_of(0.4, n=60)[2]
 
 
 def test_with_groups_a_class_is_counted_in_groups():

@@ -169,7 +169,7 @@ def test_certify_prints_no_share_and_no_bound_that_is_rounded_down():
 
 def test_the_papers_claims_are_not_rounded_across_what_is_allowed():
     for excess in (0.2, 0.99951, 0.999999, 1.0):
-        assert re.fullmatch(r"(over )?[\d.]+% of what is allowed", _factor(excess))
+        assert re.fullmatch(r"(over )?[\d.]+% of the allowed share", _factor(excess))
         assert ("100%" in _factor(excess)) == (excess == 1)
     for excess in (1.0000001, 1.36, 9.8):
         assert number_after(f"is {_factor(excess)}", "is") > 1

@@ -107,7 +107,7 @@ def test_where_every_class_is_predicted_as_usual_no_row_is_worth_a_look(tmp_path
     X = np.random.default_rng(0).normal(size=(N + HELD_OUT, 1)).round()
     result = studied(X, np.where(X[:, 0] > 0, "yes", "no"))
     moving, far = suspicious(result)
-    assert moving == "No row moves predictions at 8 test points."
+    assert moving == "No row changes predictions at 8 test points."
     assert far == "The bags without a row give its class about the usual probability, for every row."
     assert far in str(result.suspects).replace("\n", " ")
     page = write(tmp_path / "report.html", result).read_text()
@@ -141,7 +141,7 @@ class Guess(RegressorMixin, BaseEstimator):
 def test_no_row_is_said_to_move_predictions_where_rows_do_not_matter():
     """By chance, this fails for at most one of 20 seeds, so it has one that does not."""
     moving = suspicious(studied(*CLEAN["t3"](0), Guess()))[0]
-    assert moving.startswith("No row moves predictions at 8 test points clearly beyond bagging noise (")
+    assert moving.startswith("No row changes predictions at 8 test points clearly beyond bagging noise (")
     assert "chance" not in moving
 
 
@@ -166,7 +166,8 @@ def test_of_groups_a_row_of_the_group_is_far_and_the_group_moves_predictions():
     noun = result.noun.singular
     assert far.startswith(f"Worth a look, 10 {result.noun.plural} farthest from what the other {result.noun.plural}")
     assert re.search(rf"the first 5: (?:{noun} )?patient 3 \(one row off by \+", far)
-    assert f"If no {noun} had an effect" in moving or moving.startswith(f"No {noun} moves predictions at 8 test points")
+    nothing = f"No {noun} changes predictions at 8 test points"
+    assert f"If no {noun} had an effect" in moving or moving.startswith(nothing)
 
 
 def test_rows_drawn_at_random_are_named_as_what_was_ranked():
@@ -175,7 +176,7 @@ def test_rows_drawn_at_random_are_named_as_what_was_ranked():
     X, y = CLEAN["normal"](0)
     model = BaggedRegressor(n_bags=50, random_state=0).fit(X[:N], y[:N])
     some, all_rows = suspects(model, X[N:], rows=100, random_state=0), suspects(model, X[N:])
-    assert "predict among 100 rows drawn at random:" in " ".join(str(some).split())
+    assert "predict among 100 rows drawn at random, starting with row" in " ".join(str(some).split())
     assert "drawn at random" not in str(all_rows)
 
 
@@ -184,5 +185,5 @@ def test_models_of_all_bags_claim_no_noise():
     from stablebag import BaggedRegressor, suspects
 
     found = suspects(BaggedRegressor(DecisionTreeRegressor(), n_bags="all").fit(X, y), X)
-    assert str(found).startswith("7 rows move predictions at 7 test points.\n")
+    assert str(found).startswith("7 rows change predictions at 7 test points.\n")
     assert "noise" not in str(found)

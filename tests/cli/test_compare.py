@@ -188,6 +188,7 @@ def changed(versions, tmp_path, change):
             "'age' was read as number",
         ),
         (lambda frame: frame.assign(customer="x" + frame["customer"]), "so every row is new"),
+        (lambda frame: frame.assign(risk=frame["risk"].where(frame.index != 4)), "1 row of new.csv without a target"),
     ],
 )
 def test_what_differs_between_the_tables_is_said_first(run, versions, tmp_path, change, words_of_it):

@@ -23,14 +23,16 @@ def test_the_demo_writes_a_report_of_numbers_and_one_of_classes(run, studied, tm
     result = run("demo", "--output", folder, "--jobs", 1, "--seed", 3)
     assert result.exit_code == 0, result.output
     assert studied == [(353, 89, 500, 150, 3), (455, 114, 500, 150, 3)]
-    assert sorted(path.name for path in folder.iterdir()) == ["breast-cancer.html", "diabetes.html"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "breast-cancer.csv", "breast-cancer.html", "diabetes.csv", "diabetes.html",
+    ]  # fmt: skip
     assert "<h3>Prediction intervals</h3>" in (folder / "diabetes.html").read_text()
     cancer = (folder / "breast-cancer.html").read_text()
-    title = "Predicting diagnosis from scikit-learn&#39;s breast-cancer data with a decision tree"
-    assert f"<title>{title}</title>" in cancer
-    assert "stablebag demo --seed 3" in cancer
+    assert "<title>Predicting diagnosis from breast-cancer.csv with a decision tree</title>" in cancer
+    assert f"stablebag measure {folder / 'breast-cancer.csv'} --target diagnosis" in cancer
     words = " ".join(result.output.split())
-    assert "scikit-learn's diabetes data: trained on 353 rows, held out 89." in words
+    assert f"stablebag measure {folder / 'diabetes.csv'} --target progression" in words
+    assert words.count("Nothing found. Checked: leaking columns, repeated groups, time order, copied rows,") == 4
     assert "accuracy (higher is better)" in words
 
 

@@ -19,7 +19,7 @@ def test_intervals_are_written(run, table, tmp_path):
     pd.testing.assert_frame_equal(frame[own.columns], own)
     assert frame["row"].tolist() == list(range(7))
     assert (frame["lower"] <= frame["upper"]).all()
-    assert "7 intervals by jackknife+ at level 0.8" in words(result)
+    assert "7 jackknife+ intervals at level 0.8" in words(result)
 
 
 @pytest.mark.slow
@@ -33,7 +33,7 @@ def test_known_targets_are_held_against_the_intervals(run, table, tmp_path):
     frame = pd.read_csv(output)
     inside = known["cost"].between(frame["lower"], frame["upper"]).mean()
     assert f"{percent(inside)} of the known targets are inside their intervals." in words(result)
-    assert "9 intervals by jackknife at level 0.9" in words(result)
+    assert "9 jackknife intervals at level 0.9" in words(result)
     assert "9 of these 9 rows are exact copies of training rows, so the model has seen their targets." in words(result)
     known.assign(cost=known["cost"] + 1).to_csv(tmp_path / "known.csv", index=False)
     result = run("interval", table, *arguments, "--n-bags", 20, "--jobs", 1)
@@ -124,7 +124,7 @@ def test_intervals_can_be_as_wide_as_bags_differ(run, table, tmp_path):
         assert result.exit_code == 0, result.output
         frame = pd.read_csv(tmp_path / "i.csv")
         widths.append((frame["upper"] - frame["lower"]).std() / (frame["upper"] - frame["lower"]).mean())
-    assert "7 intervals by locally weighted jackknife+ at level 0.9" in words(result)
+    assert "7 locally weighted jackknife+ intervals at level 0.9" in words(result)
     assert widths[1] > 2 * widths[0]
 
 
@@ -144,8 +144,8 @@ def test_negative_intervals_of_what_is_never_negative_come_with_advice(run, tmp_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("options", "sentence"), [
-    (("--confidence", 95), "--confidence is a level between 0 and 1, such as 0.9. Got 95. Did you mean 0.95?"),
-    (("--confidence", 0), "--confidence is a level between 0 and 1, such as 0.9. Got 0."),
+    (("--confidence", 95), "--confidence must be between 0 and 1, such as 0.9, got 95. Did you mean 0.95?"),
+    (("--confidence", 0), "--confidence must be between 0 and 1, such as 0.9, got 0."),
     (("--output", "/no/such/folder/i.csv"), "There is no folder /no/such/folder to write i.csv to."),
     (("--save", "/no/such/folder/m.skops"), "There is no folder /no/such/folder to write m.skops to."),
     (("--keep", "agee"), "There is no column 'agee' in the table. Did you mean 'age'?"),

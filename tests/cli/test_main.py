@@ -16,7 +16,7 @@ def words(result):
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), [
-    (("certify", "--n-samples", 500, "--bag-size", "1.5"), "write 1"),
+    (("certify", "--n-samples", 500, "--bag-size", "1.5"), "use 1."),
     (("certify", "--n-samples", 500, "--bag-size", "half"), "--bag-size must be a number of rows"),
     (("certify", "--n-samples", 1), "n_samples"),
     (("certify", "--n-samples", 500, "--n-bags", "many"), "--n-bags must be a whole number"),
@@ -24,12 +24,12 @@ def words(result):
     (("measure", "none.csv", "--target", "y"), "There is no file none.csv"),
     (("measure", "TABLE", "--target", "price"), "There is no column 'price'"),
     (("measure", "TABLE", "--target", "cost", "--model", "oak"), "There is no model 'oak'"),
-    (("measure", "TABLE", "--target", "cost", "--param", "branches=3"), "does not take a parameter"),
-    (("measure", "TABLE", "--target", "cost", "--test-size", 1.5), "--test-size is a share"),
+    (("measure", "TABLE", "--target", "cost", "--param", "branches=3"), "has no parameter 'branches'"),
+    (("measure", "TABLE", "--target", "cost", "--test-size", 1.5), "--test-size must be between 0 and 1, got 1.5"),
     (("measure", "TABLE", "--target", "ill", "--task", "regression"), "is not a number"),
     (("measure", "TABLE", "--target", "cost", "--output", "/no/such/folder/x.html"), "There is no folder"),
     (("measure", "TABLE", "--target", "city", "--test", "WRONG"), "'age' has numbers in the training table"),
-    (("measure", "TABLE", "--target", "cost", "--bag-size", "1.5"), "write 1"),
+    (("measure", "TABLE", "--target", "cost", "--bag-size", "1.5"), "use 1."),
     (("interval", "TABLE", "--target", "ill", "--test", "TABLE", "--output", "x.csv"), "Use stablebag sets"),
     (("interval", "TABLE", "--target", "cost", "--test", "none.csv", "--output", "x.csv"), "There is no file"),
 ])  # fmt: skip

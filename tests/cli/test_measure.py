@@ -240,7 +240,9 @@ def test_of_very_few_rows_warnings_are_sentences_and_all_rows_are_named(run, tmp
     pd.DataFrame({"x": rng.normal(size=8), "y": rng.normal(size=8)}).to_csv(tmp_path / "t.csv", index=False)
     result = run("measure", tmp_path / "t.csv", "--target", "y", *QUICK, "--refits", 20, "--matched", 20)
     assert result.exit_code == 0, result.output
-    assert "The intervals are infinite: level 0.9 asks for residual number 7 of 6 training rows." in words(result)
+    assert "The intervals are infinite, because level 0.9 needs at least 9 training rows and there are 6." in words(
+        result
+    )
     assert "UserWarning" not in result.output
     assert "drawn at random" not in result.output.replace("bags at random", "")
     assert "±" not in result.output
@@ -379,7 +381,7 @@ def _held(seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, float("nan")])
 def test_a_share_of_rows_that_is_none_is_refused(share):
-    with pytest.raises(ValueError, match="--test-size is a share of the rows between 0 and 1"):
+    with pytest.raises(ValueError, match="--test-size must be between 0 and 1"):
         held_out(np.arange(9), np.arange(9.0), share, "regression", 0)
 
 

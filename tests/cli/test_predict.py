@@ -92,13 +92,13 @@ def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("model", "options", "sentence"), [
-    ("numbers", ("--interval", 90), "--interval is a level between 0 and 1, such as 0.9. Got 90. Did you mean 0.9?"),
+    ("numbers", ("--interval", 90), "--interval must be between 0 and 1, such as 0.9, got 90. Did you mean 0.9?"),
     ("numbers", ("--sets",), "Sets are of labels, and the model predicts the number 'cost'. Use --interval 0.9."),
     ("classes", ("--interval", 0.9), "and the model predicts the classes of 'ill'. Use --sets."),
     ("numbers", ("--locally-weighted",), "--locally-weighted is for intervals. Add --interval 0.9, or leave it out."),
     ("numbers", ("--interval", 0.999), "every interval of 120 rows would be infinite: it takes 999 rows."),
     ("numbers", ("--keep", "agee"), "There is no column 'agee' in the table. Did you mean 'age'?"),
-    ("classes", ("--sets", "--delta", 5), "--delta is a share from 0 to 1, such as 0.05. Got 5."),
+    ("classes", ("--sets", "--delta", 5), "--delta must be a share from 0 to 1, such as 0.05, got 5."),
     ("numbers", ("--output", "/no/such/folder/x.csv"), "There is no folder /no/such/folder to write x.csv to."),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused(run, request, table, tmp_path, model, options, sentence):

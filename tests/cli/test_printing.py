@@ -282,7 +282,7 @@ def test_rows_of_pure_noise_are_not_said_to_move_predictions(of_classes):
     assert of_classes.suspects.influential == ()
     moving, far = suspicious(of_classes)
     assert moving == (
-        f"No row moves predictions at {len(of_classes.bagged.prediction)} test points clearly beyond bagging noise "
+        f"No row changes predictions at {len(of_classes.bagged.prediction)} test points clearly beyond bagging noise "
         f"({number(of_classes.suspects.noise)})."
     )
     assert far.startswith("Worth a look, 10 training rows farthest from what the other rows predict, the first 5: row ")

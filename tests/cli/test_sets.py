@@ -68,8 +68,8 @@ def test_stable_sets_of_units_are_stable_for_patients(run, clinic):
     (("--target", "cost"), "the target 'cost' has numbers. Use stablebag interval, or --task classification"),
     (("--target", "ill", "--confidence", 0.9), "--confidence is for sets that cover the true label. Leave it out, or"),
     (("--target", "ill", "--method", "jackknife+", "--delta", 0.1), "--delta is for stable sets. Leave it out, or"),
-    (("--target", "ill", "--delta", 5), "--delta is a share from 0 to 1, such as 0.05. Got 5. Did you mean 0.05?"),
-    (("--target", "ill", "--method", "jackknife+", "--confidence", 90), "Got 90. Did you mean 0.9?"),
+    (("--target", "ill", "--delta", 5), "--delta must be a share from 0 to 1, such as 0.05, got 5. Did you mean 0.05?"),
+    (("--target", "ill", "--method", "jackknife+", "--confidence", 90), "got 90. Did you mean 0.9?"),
     (("--target", "ill", "--keep", "agee"), "There is no column 'agee' in the table. Did you mean 'age'?"),
     (("--target", "ill", "--output", "/no/such/folder/x.csv"), "There is no folder /no/such/folder to write x.csv to."),
 ])  # fmt: skip
@@ -126,11 +126,13 @@ def test_too_few_rows_for_a_level_are_told_in_a_sentence(run, table, tmp_path):
     arguments = ("--target", "ill", "--test", table.with_name("new-ill.csv"), "--method", "jackknife+", *QUICK)
     result = run("sets", tmp_path / "few.csv", *arguments)
     assert result.exit_code == 0, result.output
-    assert "The sets have all labels, no (" in words(result)
+    assert "Every set has all labels, no (" in words(result)
     assert "ruling out a class at level 0.9 takes 9 training rows of that class." in words(result)
     assert "or --overall to cover all classes together." in words(result)
     overall = run("sets", tmp_path / "few.csv", *arguments, "--overall")
-    assert "The sets have all labels: level 0.9 asks for 8.1 of 8 training rows." in words(overall)
+    assert "Every set has all labels, because level 0.9 needs at least 9 training rows and there are 8." in words(
+        overall
+    )
     assert "Warning" not in result.output
 
 

@@ -34,7 +34,7 @@ from stablebag.tables.text import TableError
 # --------------------------------------------------------------------------------------------------------------- checks
 
 
-@pytest.mark.parametrize(("value", "meant"), [(95, "Did you mean 0.95?"), (99.5, "Did you mean 0.995?"), (1, "Got 1.")])
+@pytest.mark.parametrize(("value", "meant"), [(95, "Did you mean 0.95?"), (99.5, "Did you mean 0.995?"), (1, "got 1.")])
 def test_percentages_are_asked_about(value, meant):
     with pytest.raises(TableError, match=meant):
         check_level(value, "--confidence")
@@ -45,7 +45,7 @@ def test_a_share_may_be_all_or_none_and_a_level_may_not():
     check_share(1, "--delta")
     check_level(0.5, "--confidence")
     for value in (0, 1, -0.1, 100, float("nan")):
-        with pytest.raises(TableError, match="--confidence is a level between 0 and 1"):
+        with pytest.raises(TableError, match="--confidence must be between 0 and 1"):
             check_level(value, "--confidence")
     with pytest.raises(TableError, match=r"Did you mean 0\.05"):
         check_share(5, "--delta")
@@ -65,13 +65,17 @@ def test_models_have_short_names(name):
 def test_models_are_imported_and_take_parameters():
     parameters = parse_parameters(("max_depth=3", "criterion=absolute_error"))
     assert make_learner("sklearn.tree:DecisionTreeRegressor", "regression", parameters).max_depth == 3
-    for name, words in (("oak", "There is no model 'oak'"), ("sklearn.tree:Oak", "cannot be made"),
-                        ("no.such:Thing", "cannot be made"), ("math:sqrt", "is not a scikit-learn estimator"),
+    for name, words in (("oak", "There is no model 'oak'"), ("sklearn.tree:Oak", "has no 'Oak'"),
+                        ("no.such:Thing", "cannot be imported"), ("math:sqrt", "is not a scikit-learn estimator"),
                         ("os:abort", "is not a scikit-learn estimator"), ("forrest", "Did you mean 'forest'"),
+                        ("sklearn.svm.SVR", "Did you mean 'sklearn.svm:SVR'"),
+                        ("sklearn.svm:SVRR", "Did you mean sklearn.svm:SVR"),
+                        ("sklearn.cluster:KMeans", "KMeans is a clusterer. Pass a regressor."),
+                        ("sklearn.svm:SVC", "SVC is a classifier, but the target has numbers. Pass a regressor, or"),
                         ("logistic", "is not for regression")):  # fmt: skip
         with pytest.raises(TableError, match=words):
             make_learner(name, "regression", {})
-    with pytest.raises(TableError, match="does not take a parameter"):
+    with pytest.raises(TableError, match="has no parameter"):
         make_learner("tree", "regression", {"branches": 3})
     with pytest.raises(TableError, match="name=value"):
         parse_parameters(("max_depth",))
@@ -83,7 +87,7 @@ def test_models_are_imported_and_take_parameters():
 def test_kinds_are_given_by_column():
     assert parse_kinds(("a=number", "b,c=Category")) == {"a": "number", "b,c": "category"}
     for text in ("a", "=number", "a=blob"):
-        with pytest.raises(TableError, match="Give --kind as column=kind, where the kind is one of number, category"):
+        with pytest.raises(TableError, match="Give --kind as column=kind, where kind is one of number, category"):
             parse_kinds((text,))
 
 
@@ -143,7 +147,7 @@ def test_a_share_that_leaves_nobody_to_train_on_is_refused(frame):
     with pytest.raises(TableError, match=r"39 of the 40 groups are held out and one is left"):
         hold_out_groups(frame, y, few, 0.975, "regression", 0)
     assert hold_out_groups(frame, y, few, 0.95, "regression", 0)[4].nunique() == 2
-    with pytest.raises(ValueError, match="--test-size is a share"):
+    with pytest.raises(ValueError, match="--test-size must be between 0 and 1"):
         hold_out_groups(frame, y, few, 1.0, "regression", 0)
 
 

@@ -41,13 +41,13 @@ GOLDEN = [
 
 
 @pytest.mark.parametrize(("scores", "epsilon", "golden", "labels"), GOLDEN)
-def test_the_sets_worked_out_by_hand(scores, epsilon, golden, labels):
+def test_sets_equal_those_computed_by_hand(scores, epsilon, golden, labels):
     assert distances(scores, epsilon) == pytest.approx(golden, abs=1e-9)
     assert set(np.flatnonzero(inflated_argmax(scores, epsilon))) == labels
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_distance_is_that_of_a_general_minimizer(seed):
+def test_the_distance_to_leading_equals_that_of_a_general_minimizer(seed):
     rng = np.random.default_rng(seed)
     scores, epsilon = rng.normal(size=4), rng.uniform(0.1, 2)
     for label in range(4):
@@ -57,7 +57,7 @@ def test_the_distance_is_that_of_a_general_minimizer(seed):
 
 
 @given(SCORES, EPSILONS)
-def test_a_label_is_in_the_set_if_it_is_near_to_leading(scores, epsilon):
+def test_a_label_is_in_the_set_if_it_is_close_to_leading(scores, epsilon):
     away = distances(scores, epsilon)
     clear = np.abs(away - epsilon) > 1e-12
     assert (inflated_argmax(scores, epsilon) == (away < epsilon))[clear].all()
@@ -73,7 +73,7 @@ def test_largest_scores_are_in_the_set_and_those_far_behind_are_not(scores, epsi
 
 
 @given(scores=SCORES, epsilon=EPSILONS, data=st.data())
-def test_labels_are_treated_alike(scores, epsilon, data):
+def test_sets_do_not_depend_on_the_order_of_labels(scores, epsilon, data):
     order = data.draw(st.permutations(range(len(scores))))
     found = inflated_argmax(scores, epsilon)
     assert (inflated_argmax(scores[order], epsilon) == found[order]).all()
@@ -93,13 +93,13 @@ def test_sets_grow_with_epsilon(scores, smaller, larger):
 
 
 @given(scores=SCORES, epsilon=EPSILONS)
-def test_there_is_one_label_exactly_if_it_leads_by_epsilon_over_root_two(scores, epsilon):
+def test_a_set_has_one_label_exactly_if_it_leads_by_epsilon_over_root_two(scores, epsilon):
     ordered = np.sort(scores)[::-1]
     leads = len(scores) == 1 or ordered[0] - ordered[1] >= epsilon / math.sqrt(2)
     assert (inflated_argmax(scores, epsilon).sum() == 1) == leads
 
 
-def test_at_the_very_edge_there_is_one_label():
+def test_a_label_that_leads_by_exactly_the_margin_is_alone():
     mu = 0.3 / math.sqrt(2)
     assert inflated_argmax([mu, 0.0, 0.0], 0.3).sum() == 1
     assert inflated_argmax([np.nextafter(mu, 0), 0.0, 0.0], 0.3).sum() == 3
@@ -126,7 +126,7 @@ def test_sets_of_scores_exactly_epsilon_apart_need_not_share_a_label():
 
 
 @given(st.integers(1, 5), st.integers(0, 6), EPSILONS, st.integers(0, 2**20))
-def test_many_points_are_many_times_one_point(n_labels, n_points, epsilon, seed):
+def test_many_points_give_the_sets_of_each_point(n_labels, n_points, epsilon, seed):
     scores = np.random.default_rng(seed).normal(size=(n_points, n_labels)).round(1)
     epsilons = np.random.default_rng(seed).uniform(0, epsilon, size=n_points)
     together = inflated_argmax(scores, epsilon)
@@ -136,7 +136,7 @@ def test_many_points_are_many_times_one_point(n_labels, n_points, epsilon, seed)
     assert all((inflated_argmax(*pair) == found).all() for *pair, found in zip(scores, epsilons, each, strict=True))
 
 
-def test_blocks_of_points_do_not_matter(monkeypatch):
+def test_results_do_not_depend_on_the_block_size(monkeypatch):
     scores = np.random.default_rng(0).dirichlet(np.ones(7), size=100)
     whole = inflated_argmax(scores, 0.3)
     monkeypatch.setattr("stablebag.deciding.inflated_argmax._BLOCK", 30)
@@ -144,7 +144,7 @@ def test_blocks_of_points_do_not_matter(monkeypatch):
     assert (inflated_argmax(scores, np.full(100, 0.3)) == whole).all()
 
 
-def test_the_ends_of_the_scale():
+def test_extreme_scores_and_epsilons():
     scores = [0.3, 0.5, 0.5, -2.0]
     assert inflated_argmax(scores, 0).tolist() == [False, True, True, False]
     assert inflated_argmax(scores, math.inf).all()
@@ -163,7 +163,7 @@ def test_the_ends_of_the_scale():
         ([], 0.1, "of shape"),
         (0.5, 0.1, "of shape"),
         (np.zeros((2, 2, 2)), 0.1, "of shape"),
-        ([0.1, 0.2], -0.1, "'epsilon' parameter .* Use a small one"),
+        ([0.1, 0.2], -0.1, "'epsilon' parameter .* Use a small number"),
         ([0.1, 0.2], np.nan, "'epsilon'"),
         ([0.1, 0.2], [0.1, 0.1], "one for each point"),
         ([[0.1, 0.2]], [0.1, 0.1], "one for each point"),
@@ -171,19 +171,19 @@ def test_the_ends_of_the_scale():
         ([[0.1, 0.2]], [np.nan], "Got nan"),
     ],
 )
-def test_what_makes_no_sense_is_refused(scores, epsilon, said):
+def test_invalid_arguments_raise(scores, epsilon, said):
     with pytest.raises(ValueError, match=said):
         inflated_argmax(scores, epsilon)
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", True, None])
-def test_an_epsilon_that_is_no_number_is_refused(epsilon):
+def test_epsilon_must_be_a_number(epsilon):
     with pytest.raises(TypeError, match="'epsilon'"):
         inflated_argmax([0.1, 0.2], epsilon)
 
 
 @pytest.mark.parametrize("scores", [["a", "b"], [[0.1], [0.2, 0.3]], ["0.4", "0.6"], [0.4, "x"], [1j, 2.0]], ids=str)
 @pytest.mark.parametrize("rule", [inflated_argmax, lambda scores, epsilon: top_k_sets(scores, 1, epsilon)])
-def test_scores_that_are_no_numbers_are_refused_in_a_sentence(rule, scores):
+def test_scores_must_be_numbers(rule, scores):
     with pytest.raises(ValueError, match=r"The 'scores' parameter of .* must be an array of numbers"):
         rule(scores, 0.1)

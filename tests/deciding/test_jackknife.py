@@ -39,7 +39,7 @@ from stablebag.resampling.units import Units
 RESIDUALS, PREDICTION, LEFT_OUT = np.array([1.0, 3.0, 2.0]), np.array([10.0]), np.array([[9.0], [12.0], [10.0]])
 
 
-def test_ranks_are_taken_in_whole_numbers():
+def test_ranks_are_computed_with_exact_fractions():
     assert quantile_rank(0.9, 9) == 9
     assert quantile_rank(0.9, 10) == 10
     assert quantile_rank(0.8, 9) == 8
@@ -53,7 +53,7 @@ def test_ranks_are_taken_in_whole_numbers():
 @pytest.mark.parametrize(("folds", "n", "slack"), [
     (10, 100, 0.0818181818), (5, 100, 0.0761904762), (10, 1000, 0.0178217822), (100, 100, 0.0),
 ])  # fmt: skip
-def test_golden_slack_of_cross_validation(folds, n, slack):
+def test_slack_of_cv_plus_equals_golden_values(folds, n, slack):
     words = CVPlus(Fraction(95, 100), n_folds=folds).guarantee(n)
     assert float(words.split("coverage is at least ")[1].split(";")[0]) == pytest.approx(0.9 - slack, abs=6e-4)
 
@@ -65,29 +65,29 @@ def test_golden_slack_of_cross_validation(folds, n, slack):
     (CVPlus(Fraction(1, 2), n_folds=3), (8, 12)),
     (JackknifePlus(Fraction(3, 4)), (8, 15)),  # the third of each
 ], ids=lambda case: case.name if isinstance(case, Jackknife) else "")  # fmt: skip
-def test_three_rows_worked_by_hand(rule, ends):
+def test_three_rows_computed_by_hand(rule, ends):
     lower, upper = rule.intervals(RESIDUALS, PREDICTION, LEFT_OUT)
     assert (lower.tolist(), upper.tolist()) == ([ends[0]], [ends[1]])
 
 
 @pytest.mark.parametrize("kind", [Jackknife, JackknifePlus, JackknifeMinmax, CVPlus])
-def test_a_rank_beyond_the_last_row_is_infinite(kind):
+def test_a_rank_beyond_the_last_row_gives_infinite_intervals(kind):
     assert kind(Fraction(4, 5)).rank(3) == 4
     lower, upper = kind(Fraction(4, 5)).intervals(RESIDUALS, PREDICTION, LEFT_OUT)
     assert (lower.tolist(), upper.tolist()) == ([-math.inf], [math.inf])
 
 
-def test_guarantees_are_none_twice_the_miss_and_the_level():
+def test_each_method_states_its_own_guarantee():
     level = Fraction(9, 10)
     assert Jackknife(level).guarantee(100).startswith("Nothing is proved about their coverage")
     assert "coverage is at least 0.8; typically it is near 0.9" in JackknifePlus(level).guarantee(100)
     assert JackknifeMinmax(level).guarantee(100).endswith("coverage is at least 0.9.")
     assert "Nothing is proved" in JackknifePlus(Fraction(1, 2)).guarantee(100)  # 1 - 2 / 2
-    assert "Folds differ in size" in CVPlus(level, n_folds=7).guarantee(100)
-    assert "Folds differ in size" not in CVPlus(level, n_folds=5).guarantee(100)
+    assert "folds have different sizes" in CVPlus(level, n_folds=7).guarantee(100)
+    assert "folds have different sizes" not in CVPlus(level, n_folds=5).guarantee(100)
 
 
-def test_residuals_that_are_no_numbers_are_refused():
+def test_nonfinite_residuals_raise():
     with pytest.raises(ValueError, match="infinite or NaN"):
         Jackknife(Fraction(1, 2)).intervals(np.array([1.0, np.nan, 2.0]), PREDICTION, LEFT_OUT)
     with pytest.raises(ValueError, match="infinite or NaN"):
@@ -137,7 +137,7 @@ def test_a_tiny_example_by_hand():
 @pytest.mark.kernels
 @pytest.mark.parametrize("kind", [Jackknife, JackknifePlus, JackknifeMinmax])
 @pytest.mark.parametrize("level", ["0.1", "0.5", "0.8", "0.9", "0.95"])
-def test_groups_of_equal_rows_have_the_intervals_of_single_rows(kind, level, seed):
+def test_groups_of_identical_rows_have_the_intervals_of_single_rows(kind, level, seed):
     rng = np.random.default_rng(seed)
     residuals, prediction, left_out = rng.random(39), rng.normal(size=5), rng.normal(size=(39, 5))
     copies = rng.integers(2, 5, size=39)
@@ -148,7 +148,7 @@ def test_groups_of_equal_rows_have_the_intervals_of_single_rows(kind, level, see
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("level", ["0.6", "0.8", "0.9"])
-def test_intervals_of_a_model_are_those_of_the_definition(clinic, level):
+def test_intervals_of_a_model_follow_the_definition(clinic, level):
     X, y, groups = clinic
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=80, random_state=0).fit(X, y, groups=groups)
     found = predict_interval(model, X[:7] + 0.1, confidence_level=float(level))
@@ -162,7 +162,7 @@ def test_intervals_of_a_model_are_those_of_the_definition(clinic, level):
 
 
 @pytest.mark.kernels
-def test_residuals_are_of_rows_predicted_without_their_unit(clinic):
+def test_residuals_are_of_rows_predicted_without_their_group(clinic):
     X, y, groups = clinic
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=80, random_state=0).fit(X, y, groups=groups)
     outputs, found = model.bag_predictions(X), left_out_at_rows(model)
@@ -173,7 +173,7 @@ def test_residuals_are_of_rows_predicted_without_their_unit(clinic):
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("method", ["jackknife", "jackknife+", "jackknife-minmax", "cv+"])
-def test_refits_leave_out_whole_units(clinic, method):
+def test_refits_leave_out_whole_groups(clinic, method):
     X, y, groups = clinic
     intervals = jackknife_intervals_refit(
         LinearRegression(), X, y, X[:3], method=method, groups=groups, n_folds=5, random_state=0
@@ -195,13 +195,13 @@ def test_refits_leave_out_whole_units(clinic, method):
 
 
 @pytest.mark.kernels
-def test_what_is_proved_is_said_with_the_name_of_the_unit():
+def test_the_guarantee_names_groups():
     import pandas as pd
 
     units = Units.of_groups(pd.Series(list("aabbbc"), name="patient"), 6)
     level = Fraction("0.9")
     proved = JackknifePlus(level, units).guarantee(6)
-    assert proved.startswith("Proved for exchangeable groups and any learner that is blind to their order,")
+    assert proved.startswith("Proved for exchangeable groups and any learner that ignores group order,")
     assert "at a row drawn at random from a new group: coverage is at least 0.8;" in proved
     assert "coverage is at least 0.9." in JackknifeMinmax(level, units).guarantee(6)
     assert Jackknife(level, units).guarantee(6).startswith("Nothing is proved")
@@ -210,24 +210,24 @@ def test_what_is_proved_is_said_with_the_name_of_the_unit():
 
 
 @pytest.mark.kernels
-def test_too_few_units_give_infinite_intervals_and_a_warning(clinic):
+def test_too_few_groups_give_infinite_intervals_and_a_warning(clinic):
     X, y, groups = clinic
     model = BaggedRegressor(n_bags=40, random_state=0).fit(X, y, groups=groups)
-    with pytest.warns(UserWarning, match=r"residual number 31 of 30 training groups\. Use at least 99 groups"):
+    with pytest.warns(UserWarning, match=r"level 0\.99 needs at least 99 training groups and there are 30\."):
         intervals = predict_interval(model, X[:2], confidence_level=0.99)
     assert np.isinf(intervals.upper).all()
 
 
 @pytest.mark.kernels
-def test_the_stable_jackknife_is_refused(clinic):
+def test_the_stable_jackknife_rejects_groups(clinic):
     X, y, groups = clinic
     model = BaggedRegressor(n_bags=40, random_state=0).fit(X, y, groups=groups)
-    with pytest.raises(ValueError, match=r"with groups\. Got 'stable-jackknife': it is proved for rows"):
+    with pytest.raises(ValueError, match=r"with groups\. Got 'stable-jackknife': its proof is for single rows"):
         predict_interval(model, X[:2], method="stable-jackknife")
 
 
 @pytest.mark.kernels
-def test_a_random_number_of_bags_is_of_the_law_of_units(clinic):
+def test_a_random_number_of_bags_uses_the_law_of_groups(clinic):
     X, y, groups = clinic
     n_bags = random_n_bags(Subbagging(0.5), 30, 50, random_state=0)
     model = BaggedRegressor(n_bags=n_bags, random_state=0).fit(X, y, groups=groups)
@@ -235,7 +235,7 @@ def test_a_random_number_of_bags_is_of_the_law_of_units(clinic):
 
 
 @pytest.mark.kernels
-def test_refits_of_a_fitted_model_take_its_groups(clinic):
+def test_refits_of_a_fitted_model_use_its_groups(clinic):
     X, y, groups = clinic
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=2), n_bags=20, random_state=0).fit(X, y, groups=groups)
     by_itself = jackknife_intervals_refit(model, X, y, X[:2], random_state=0)
@@ -246,7 +246,7 @@ def test_refits_of_a_fitted_model_take_its_groups(clinic):
 
 
 @pytest.mark.kernels
-def test_weights_are_exact_for_many_units():
+def test_weights_are_exact_for_many_groups():
     """Where the weight needed is that of whole units, sums of tenths in floats would miss it."""
     units = Units.of_groups(np.repeat(np.arange(29_999), 10), 299_990)
     values = np.arange(299_990.0)
@@ -254,7 +254,7 @@ def test_weights_are_exact_for_many_units():
 
 
 @pytest.mark.kernels
-def test_units_of_so_many_sizes_that_there_is_no_common_multiple_have_intervals(monkeypatch):
+def test_groups_of_many_sizes_without_a_small_common_multiple_have_intervals(monkeypatch):
     groups = np.repeat(np.arange(60), np.arange(1, 61))
     units, rng = Units.of_groups(groups, len(groups)), np.random.default_rng(0)
     residuals, left_out = rng.random(len(groups)), rng.normal(size=(60, 4))
@@ -289,7 +289,7 @@ def four_rows():
 
 
 @pytest.mark.kernels
-def test_an_example_by_hand(four_rows):
+def test_an_example_computed_by_hand(four_rows):
     # Without each row the mean is 5, 13/3, 11/3 and 2, and the residual 5, 7/3, 1/3 and 7. At x = 3 prediction and
     # spread are three times those at the rows, where x = 1, so the ends are 3 (mean -+ residual), that is,
     # 0..30, 6..20, 10..12 and -15..27. At level 0.6 the rank is 3 of 4.
@@ -302,7 +302,7 @@ def test_an_example_by_hand(four_rows):
 
 
 @pytest.mark.kernels
-def test_the_same_by_the_other_methods(four_rows):
+def test_the_same_example_with_other_methods(four_rows):
     # The spread of the means of pairs is half that of the three rows: sqrt(26/3) / 2 without row 0, whose score,
     # 5 / that, is third of four. Without row 3 it is sqrt(8/3) / 2, and the mean 2.
     score = 5 / (math.sqrt(26 / 3) / 2)
@@ -320,7 +320,7 @@ def test_the_same_by_the_other_methods(four_rows):
 @pytest.mark.kernels
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("scheme", [Subbagging(0.4), ClassicalBagging(0.7)], ids=str)
-def test_ends_are_weighted_order_statistics_of_what_bags_without_the_unit_say(scheme, grouped):
+def test_ends_are_weighted_order_statistics_of_predictions_without_the_group(scheme, grouped):
     groups = np.repeat(np.arange(20), [1, 2] * 10) if grouped else None
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=2), scheme=scheme, n_bags=60, random_state=0)
     model.fit(X, Y, groups=groups)
@@ -351,7 +351,7 @@ def _range_without(model, unit):
 
 
 @pytest.mark.kernels
-def test_intervals_are_narrow_where_bags_agree_and_wide_where_they_do_not():
+def test_locally_weighted_intervals_are_narrow_where_bags_agree():
     model = BaggedRegressor(DecisionTreeRegressor(), n_bags=100, random_state=0).fit(X, Y)
     plain, local = (predict_interval(model, X, locally_weighted=weighted) for weighted in (False, True))
     deviation = model.bag_predictions(X).std(axis=0)
@@ -366,7 +366,7 @@ def agreed(X, y, seed):
 
 
 @pytest.mark.kernels
-def test_rows_where_bags_agree_and_are_wrong_stand_for_intervals_without_ends():
+def test_rows_where_bags_agree_on_a_wrong_value_count_as_infinite():
     rows, targets = np.array([[-1.0]] * 2 + [[1.0]] * 8), np.array([0.0, 5.0, *range(8)])
     model = BaggedRegressor(FunctionRegressor(agreed), scheme=Subbagging(2), n_bags="all", prediction_range=None)
     model.fit(rows, targets)
@@ -379,14 +379,17 @@ def test_rows_where_bags_agree_and_are_wrong_stand_for_intervals_without_ends():
 
 
 @pytest.mark.kernels
-def test_too_few_rows_make_infinite_intervals_with_a_warning(four_rows):
-    with pytest.warns(UserWarning, match="The intervals are infinite: level 0.9 asks for residual number 5 of 4"):
+def test_too_few_rows_give_infinite_locally_weighted_intervals_and_a_warning(four_rows):
+    with pytest.warns(
+        UserWarning,
+        match="The intervals are infinite, because level 0.9 needs at least 9 training rows and there are 4",
+    ):
         found = predict_interval(four_rows, [[3.0]], confidence_level=0.9, locally_weighted=True)
     assert np.isinf(found.width).all()
 
 
 @pytest.mark.kernels
-def test_what_is_proved_is_said_as_of_the_jackknife_plus():
+def test_locally_weighted_intervals_keep_the_guarantee():
     n_bags = random_n_bags(Subbagging(0.5), 30, 60, random_state=5)
     for bags in (60, n_bags):
         model = BaggedRegressor(n_bags=bags, random_state=0).fit(X, Y)
@@ -396,9 +399,9 @@ def test_what_is_proved_is_said_as_of_the_jackknife_plus():
 
 
 @pytest.mark.kernels
-def test_the_stable_jackknife_is_never_weighted():
+def test_the_stable_jackknife_rejects_local_weights():
     model = BaggedRegressor(n_bags=40, random_state=0).fit(X, Y)
-    sentence = "must be False for the stable-jackknife. Got True: its proof needs residuals as they are"
+    sentence = "must be False for the stable-jackknife. Got True: its proof needs unweighted residuals"
     with pytest.raises(ValueError, match=sentence):
         predict_interval(model, NEW, method="stable-jackknife", locally_weighted=True)
 
@@ -436,7 +439,7 @@ def sorted_ends(model, points, rank):
 @pytest.mark.kernels
 @pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
 @pytest.mark.parametrize("digits", [9, 0], ids=["distinct", "tied"])
-def test_the_ends_are_those_of_sorting_all_rows(settings, digits):
+def test_the_ends_equal_those_of_sorting_all_rows(settings, digits):
     model, X = fitted_to_noise(digits=digits, **settings)
     once = model.predict_once(X)
     residuals = np.abs(fitted(model).y - left_out_at_rows(model))
@@ -447,7 +450,7 @@ def test_the_ends_are_those_of_sorting_all_rows(settings, digits):
 
 
 @pytest.mark.kernels
-def test_a_search_near_the_rank_gives_the_same_as_one_in_all_rows(monkeypatch):
+def test_a_search_in_windows_equals_a_search_over_all_rows(monkeypatch):
     for settings in CASES.values():
         model, X = fitted_to_noise(**settings)
         once = model.predict_once(X)
@@ -480,7 +483,7 @@ WHOLE = {  # sums of whole numbers are exact, so that no kernel can make another
 @pytest.mark.kernels
 @pytest.mark.parametrize("residuals", MANY_RESIDUALS.values(), ids=MANY_RESIDUALS)
 @pytest.mark.parametrize("outputs", WHOLE.values(), ids=WHOLE)
-def test_ties_and_near_ties_do_not_mislead_the_search_by_a_bit(residuals, outputs, average_of_520, seed):
+def test_ties_and_near_ties_do_not_change_the_ends(residuals, outputs, average_of_520, seed):
     rng = np.random.default_rng(seed)
     for exponent in (-40, -3, 0, 3):
         raw, given = 2.0**exponent * outputs(rng, (60, 9)), residuals(rng, 520)
@@ -509,13 +512,13 @@ def widths(monkeypatch, model, X):
     return seen
 
 
-def test_a_stable_learner_needs_few_rows_and_an_unstable_one_all(monkeypatch):
+def test_a_stable_learner_needs_small_windows_and_an_unstable_one_all_rows(monkeypatch):
     assert (widths(monkeypatch, *fitted_to_noise(estimator=Ridge())) < 200).all()
     rows = widths(monkeypatch, *fitted_to_noise(estimator=DecisionTreeRegressor(), n_bags=20))
     assert (rows >= 600).any()
 
 
-def test_what_is_not_proved_in_a_window_is_searched_for_in_a_larger_one(monkeypatch):
+def test_points_that_are_not_proved_in_a_window_are_searched_in_a_larger_one(monkeypatch):
     model, X = fitted_to_noise(estimator=TREE)
     once = model.predict_once(X)
     expected, tried = predict_interval(model, once), []
@@ -532,7 +535,7 @@ def test_what_is_not_proved_in_a_window_is_searched_for_in_a_larger_one(monkeypa
     assert_same_sums(found.upper, expected.upper, model, once.raw, fitted(model).y)
 
 
-def test_a_window_that_is_too_small_is_found_out():
+def test_a_window_that_is_too_small_is_detected():
     model, X = fitted_to_noise(estimator=DecisionTreeRegressor(), prediction_range=None)
     once = model.predict_once(X)
     residuals = np.abs(fitted(model).y - left_out_at_rows(model))
@@ -544,7 +547,7 @@ def test_a_window_that_is_too_small_is_found_out():
         assert_same_sums(ours, theirs, model, once.raw, residuals)
 
 
-def test_a_range_that_every_row_changes_is_no_obstacle():
+def test_the_search_works_if_every_row_changes_the_range():
     model, X = fitted_to_noise(n=530, estimator=Ridge(), prediction_range=lambda y: (y.mean() - 0.5, y.mean() + 0.5))
     once = model.predict_once(X)
     residuals = np.abs(fitted(model).y - left_out_at_rows(model))

@@ -47,7 +47,7 @@ def test_scores_are_the_average_over_bags_and_sets_are_those_of_the_average():
     ("within", "radius", "diameter"),
     [("simplex", math.sqrt(2 / 3), math.sqrt(2)), ("box", math.sqrt(3) / 2, math.sqrt(3)), (1.5, 1.5, 3.0)],
 )
-def test_epsilon_is_that_of_the_certificate_for_the_stated_set(within, radius, diameter):
+def test_epsilon_is_that_of_the_certificate_for_the_score_set(within, radius, diameter):
     ranking = stable_ranking(
         shares, X, None, within=within, bagging=BaggedRegressor(scheme=Subbagging(3), n_bags=40, random_state=0)
     )
@@ -57,7 +57,7 @@ def test_epsilon_is_that_of_the_certificate_for_the_stated_set(within, radius, d
     assert str(ranking.within) in " ".join(ranking.explain().split())
 
 
-def test_leaving_out_from_the_same_bags_is_ranking_under_the_law_without_the_row():
+def test_with_all_bags_leaving_out_equals_ranking_under_the_law_without_the_row():
     about = {"bagging": BaggedRegressor(scheme=Subbagging(2), n_bags="all"), "epsilon": 0.12, "k": 2}
     ranking = stable_ranking(shares, X, None, **about)
     measured = ranking.leave_one_out()
@@ -69,7 +69,7 @@ def test_leaving_out_from_the_same_bags_is_ranking_under_the_law_without_the_row
         assert measured.keeps_ranking[row] == RankSets(other.scores, 0.12).intersects(ranking.rankings)
 
 
-def test_what_is_kept_is_decided_for_every_row_however_many_items_are_close():
+def test_keeps_ranking_is_exact_even_if_many_items_are_close():
     """Of 12 rows, each has a vote for one of 30 items, and all are nearly even: no order has to be tried."""
     rng = np.random.default_rng(0)
     votes = rng.dirichlet(np.full(30, 200.0), size=12)
@@ -92,7 +92,7 @@ def test_a_learner_ranks_the_columns_of_a_frame(data):
     assert stable_ranking(DecisionTreeRegressor(), *data, bagging=bagging[0]).ranking[0] == 0
 
 
-def test_items_have_the_names_of_what_was_scored_and_no_others():
+def test_items_are_named_by_dicts_series_and_feature_names():
     """As many components as columns are no columns; scaled columns are."""
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
@@ -107,12 +107,12 @@ def test_items_have_the_names_of_what_was_scored_and_no_others():
     assert nameless.items == [0, 1]
     for scored in (lambda X, y: X.abs().mean(), lambda X, y: {"age": 0.5, "bmi": 0.7}):
         assert stable_ranking(scored, frame, y, **about).items == ["age", "bmi"]
-    with pytest.raises(ValueError, match="scores of other items on bag"):
+    with pytest.raises(ValueError, match="scores of other items for bag"):
         stable_ranking(lambda X, y: {X.index[0]: 0.5, -1: 0.5}, frame, y, **about)
     assert stable_ranking(make_pipeline(PCA(), LinearRegression()), frame.to_numpy(), y, **about).items == [0, 1]
 
 
-def test_units_are_left_out_in_place_of_rows():
+def test_groups_are_left_out_instead_of_rows():
     pd = pytest.importorskip("pandas")
     patients = pd.Series(list("aabbcc"), name="patient")
     ranking = stable_ranking(
@@ -123,35 +123,35 @@ def test_units_are_left_out_in_place_of_rows():
     assert ranking.leave_one_out().to_frame().index.tolist() == ["a", "b", "c"]
 
 
-def test_a_bag_without_rows_has_equal_scores():
+def test_an_empty_bag_has_equal_scores():
     ranking = stable_ranking(
         shares, X, None, bagging=BaggedRegressor(scheme=BernoulliSubbagging(0.1), n_bags=40, random_state=0)
     )
     empty = ranking.average.bags.sizes == 0
     assert empty.any()
     assert ranking.bag_scores[empty] == pytest.approx(1 / 3)
-    with pytest.raises(ValueError, match="No bag has any rows"):
+    with pytest.raises(ValueError, match="All bags are empty"):
         stable_ranking(
             shares, X, None, bagging=BaggedRegressor(scheme=BernoulliSubbagging(0.001), n_bags=2, random_state=0)
         )
 
 
-def test_scores_that_are_no_scores_are_refused_with_their_bag():
-    with pytest.raises(ValueError, match=r"Scorer failed to fit on bag 0 .*add up to 2"):
+def test_invalid_scores_raise_an_error_that_names_the_bag():
+    with pytest.raises(ValueError, match=r"Scorer failed to fit on bag 0 .*whose sum is 2"):
         stable_ranking(lambda X, y: [1.0, 1.0], X, None, bagging=BaggedRegressor(n_bags=2, random_state=0))
-    with pytest.raises(ValueError, match="one for each of two items or more"):
+    with pytest.raises(ValueError, match="finite scores for two or more items"):
         stable_ranking(lambda X, y: [1.0], X, None, bagging=BaggedRegressor(n_bags=2, random_state=0))
     for wrong in (["a", "b"], [[0.5], [0.2, 0.3]], None):
-        with pytest.raises(ValueError, match="Scores must be finite numbers"):
+        with pytest.raises(ValueError, match="must return finite scores"):
             stable_ranking(lambda X, y, wrong=wrong: wrong, X, None, bagging=BaggedRegressor(n_bags=2, random_state=0))
-    with pytest.raises(ValueError, match="scores on bag 1, and"):
+    with pytest.raises(ValueError, match="scores for bag 1, and"):
         stable_ranking(
             lambda X, y: np.eye(int(X.sum()) + 2)[0], X, None, bagging=BaggedRegressor(n_bags=2, random_state=0)
         )
 
 
-def test_a_ranking_of_more_items_than_there_are_is_refused():
-    with pytest.raises(ValueError, match="there are 3 items"):
+def test_k_must_not_exceed_the_number_of_items():
+    with pytest.raises(ValueError, match="at most 3, the number of items"):
         stable_ranking(shares, X, None, k=4, bagging=BaggedRegressor(n_bags=2, random_state=0))
 
 
@@ -175,13 +175,13 @@ def random_pair(rng):
     return scores, step / np.linalg.norm(step)
 
 
-def test_the_rankings_of_the_golden_scores():
+def test_rankings_equal_golden_values():
     rankings = RankSets([0.5, 0.45, 0.2], 0.1)
     assert set(rankings) == {(0, 1, 2), (1, 0, 2)} == listed([0.5, 0.45, 0.2], 0.1)
 
 
 @pytest.mark.slow
-def test_listing_counting_and_membership_are_those_of_the_definition():
+def test_iteration_size_and_membership_follow_the_definition():
     rng = np.random.default_rng(0)
     for _ in range(150):
         scores, _ = random_pair(rng)
@@ -193,7 +193,7 @@ def test_listing_counting_and_membership_are_those_of_the_definition():
         assert rankings.first(1)[0] == tuple(np.argsort(-scores, kind="stable"))
 
 
-def test_the_search_finds_a_common_ranking_exactly_if_there_is_one():
+def test_common_finds_a_ranking_exactly_if_there_is_one():
     rng, found = np.random.default_rng(1), set()
     for _ in range(300):
         scores, step = random_pair(rng)
@@ -215,7 +215,7 @@ def test_scores_less_than_epsilon_apart_have_a_ranking_in_common():
         assert RankSets(scores, epsilon).intersects(other)
 
 
-def test_many_items_are_searched_without_listing_their_rankings():
+def test_intersects_works_for_many_items():
     scores = np.linspace(0, 0.01, 120)
     one, other = RankSets(scores, 0.1), RankSets(scores[::-1], 0.1)
     assert one.intersects(other)
@@ -225,7 +225,7 @@ def test_many_items_are_searched_without_listing_their_rankings():
     assert repr(one).endswith(", ...")
 
 
-def test_near_ties_among_many_items_are_decided_without_trying_their_orders():
+def test_intersects_works_for_near_ties_among_many_items():
     """Items 38 and 39 are swapped far apart, behind 38 others that may be ranked in any order: 2^38 sets of them."""
     scores = np.concatenate([np.linspace(1.0, 1.001, 38), [0.5, 0.0]])
     other = scores.copy()
@@ -238,13 +238,13 @@ def test_near_ties_among_many_items_are_decided_without_trying_their_orders():
     assert np.flatnonzero(rounds[1] < 0).tolist() == [38, 39]
 
 
-def test_sets_of_different_epsilon_are_compared_each_with_its_own():
+def test_sets_of_different_epsilon_can_be_compared():
     wide, narrow = RankSets([0.5, 0.45], 0.1), RankSets([0.4, 0.5], 0.01)
     assert wide.common(narrow) == narrow.common(wide) == (1, 0)
     assert not RankSets([0.5, 0.45], 0.01).intersects(narrow)
 
 
-def test_asking_leaves_nothing_behind_that_would_be_stored():
+def test_caches_are_not_pickled():
     rankings = RankSets(np.linspace(0, 0.01, 60), 0.1)
     before = len(pickle.dumps(rankings))
     rankings.first(50)
@@ -252,13 +252,13 @@ def test_asking_leaves_nothing_behind_that_would_be_stored():
     assert len(pickle.dumps(rankings)) == before
 
 
-def test_what_is_no_ranking_of_these_items_is_refused():
+def test_invalid_rankings_raise():
     rankings = RankSets([0.5, 0.45, 0.2], 0.1)
-    with pytest.raises(ValueError, match="every item once"):
+    with pytest.raises(ValueError, match="the positions 0 to 2 of all items"):
         _ = (0, 1, 1) in rankings
-    with pytest.raises(TypeError, match="a sequence of the numbers"):
+    with pytest.raises(TypeError, match="a sequence of the positions"):
         _ = 3 in rankings
-    with pytest.raises(ValueError, match="the same items"):
+    with pytest.raises(ValueError, match="rankings of the same 3 items"):
         rankings.common(RankSets([0.5], 0.1))
     with pytest.raises(TypeError, match="RankSets of the same items"):
         rankings.intersects([(0, 1, 2)])
@@ -276,7 +276,7 @@ SCORES = [0.9, 0.6, 0.55, 0.52, 0.1]
 
 
 @pytest.mark.parametrize(("k", "items"), [(1, {0}), (2, {0, 1, 2}), (3, {0, 1, 2, 3}), (5, {0, 1, 2, 3, 4})])
-def test_the_sets_of_the_golden_scores(k, items):
+def test_top_k_sets_equal_golden_values(k, items):
     assert set(np.flatnonzero(top_k_sets(SCORES, k, 0.1))) == items
 
 
@@ -296,7 +296,7 @@ def random_scores(rng):
 
 
 @pytest.mark.slow
-def test_both_definitions_are_the_same_also_with_ties():
+def test_both_definitions_of_top_k_sets_agree_even_with_ties():
     rng = np.random.default_rng(0)
     for _ in range(2000):
         scores, epsilon = random_scores(rng), rng.choice([0.01, 0.1, 0.5])
@@ -325,7 +325,7 @@ def test_scores_less_than_epsilon_apart_have_k_items_in_common():
         assert (top_k_sets(scores, k, epsilon) & top_k_sets(other, k, epsilon)).sum() >= k
 
 
-def test_several_points_are_answered_line_by_line_and_equal_scores_alike():
+def test_top_k_sets_of_several_points_and_of_equal_scores():
     scores = np.random.default_rng(2).random((50, 6)).round(1)
     found = top_k_sets(scores, 3, 0.2)
     for line, mask in zip(scores, found, strict=True):
@@ -334,8 +334,8 @@ def test_several_points_are_answered_line_by_line_and_equal_scores_alike():
     assert (found.sum(axis=1) >= 3).all()
 
 
-def test_more_items_than_there_are_cannot_be_wanted():
-    with pytest.raises(ValueError, match=r"at most the number of items\. Got 6: there are 5 items"):
+def test_top_k_sets_rejects_invalid_k_and_scores():
+    with pytest.raises(ValueError, match=r"at most 5, the number of items\. Got 6"):
         top_k_sets(SCORES, 6, 0.1)
     with pytest.raises(ValueError, match="an integer >= 1"):
         top_k_sets(SCORES, 0, 0.1)
@@ -348,7 +348,7 @@ def test_more_items_than_there_are_cannot_be_wanted():
 # ---------------------------------------------------------------------------------------------------------- importances
 
 
-def test_importances_come_before_coefficients_and_those_are_sizes(data):
+def test_importances_take_precedence_over_absolute_coefficients(data):
     X, y = data
     tree = DecisionTreeRegressor(random_state=0)
     assert (Importances(tree)(X, y, 1) == tree.fit(X, y).feature_importances_).all()
@@ -356,16 +356,16 @@ def test_importances_come_before_coefficients_and_those_are_sizes(data):
     assert Importances(LogisticRegression())(X, y > 0, 0).shape == (5,)  # of shape (1, 5) there
 
 
-def test_the_last_step_of_a_pipeline_is_asked(data):
+def test_the_last_step_of_a_pipeline_is_used(data):
     assert Importances(make_pipeline(StandardScaler(), LinearRegression()))(*data, 0).shape == (5,)
 
 
-def test_the_seed_is_that_of_the_bag(data):
+def test_the_learner_gets_the_seed_of_the_bag(data):
     scores = [Importances(ExtraTreeRegressor(max_depth=2))(*data, seed).tolist() for seed in (1, 1, 2)]
     assert scores[0] == scores[1] != scores[2]
 
 
-def test_learners_without_scores_of_features_are_refused(data):
+def test_learners_without_importances_raise(data):
     X, y = data
     with pytest.raises(TypeError, match="neither feature_importances_ nor coef_"):
         Importances(KNeighborsRegressor())(X, y, 0)
@@ -388,14 +388,12 @@ MEASURED = LeftOutRankings(
 )
 
 
-def test_lines_of_the_frame_are_called_by_the_names_of_what_is_left_out():
+def test_to_frame_is_indexed_by_row_ids_or_groups():
     assert MEASURED.to_frame().loc["bob"].tolist() == [True, False, True, True, 0.2]
 
 
-def test_sentences_count_what_changes():
+def test_explain_counts_the_changes():
     said = " ".join(str(MEASURED).split())
-    assert (
-        "leaving out one of the 3 patients changes the order by the scores for 2 of them and the first 2 for 1" in said
-    )
-    assert "none in common for 1, and those of the first 2 fewer than 2 items for 0" in said
+    assert "one of the 3 patients at a time: the order of the items changes for 2 of them, and the top 2 for 1" in said
+    assert "none in common for 1, and the top-2 sets have fewer than 2 items in common for 0." in said
     assert len(MEASURED) == 3

@@ -57,7 +57,7 @@ def test_shares_of_all_bags_are_probabilities():
     assert (7 in selection, 6 in selection, len(selection)) == (True, False, 1)
 
 
-def test_epsilon_is_that_of_the_theorem_with_infinitely_many_bags():
+def test_epsilon_with_all_bags_is_that_of_the_theorem():
     constant = Subbagging(25).resolve(300).constant
     assert bounds.vector_epsilon(0.05, constant, radius=1.0) == pytest.approx(0.0779799695184, abs=1e-12)
     # Counting whole rows, 16 of 300 cannot be moved as far as sqrt(15 / 16) of it.
@@ -65,7 +65,7 @@ def test_epsilon_is_that_of_the_theorem_with_infinitely_many_bags():
     assert counted == pytest.approx(0.0779799695184 * math.sqrt(15 / 16), abs=1e-12)
 
 
-def test_without_the_phantom_near_votes_can_have_nothing_in_common():
+def test_without_the_phantom_choice_close_votes_can_have_nothing_in_common():
     """What a reference implementation does: two sets of 23 choices, hardly apart and with none in common."""
     votes = np.zeros((2, 46))
     votes[0, :23] = votes[1, 23:] = 1 / 23
@@ -80,7 +80,7 @@ def test_without_the_phantom_near_votes_can_have_nothing_in_common():
     assert distance == pytest.approx(0.2502284231, abs=1e-10)
 
 
-def test_one_phantom_stands_for_any_number_of_choices_without_votes():
+def test_one_phantom_choice_stands_for_any_number_of_choices_without_votes():
     rng = np.random.default_rng(0)
     for _ in range(500):
         shares = rng.dirichlet(np.full(rng.integers(1, 12), 0.7))
@@ -91,20 +91,20 @@ def test_one_phantom_stands_for_any_number_of_choices_without_votes():
         assert (many[len(shares) :] == everything).all()
 
 
-def test_from_a_distance_of_sqrt_2_on_everything_is_selected():
+def test_epsilon_of_sqrt_two_selects_everything():
     assert with_phantom(np.array([1.0, 0.0]), math.sqrt(2) * (1 + 1e-9))[1]
     assert select_model(largest, X, None, delta=0.0, bagging=BaggedRegressor(n_bags=10, random_state=0)).selects_all
 
 
-def test_thin_votes_select_everything_and_say_so():
+def test_spread_votes_select_everything():
     selection = select_model(lambda X, y: tuple(X[:, 0]), X, None, bagging=BaggedRegressor(n_bags=30, random_state=0))
     assert selection.selects_all
     assert len(selection) == len(selection.choices)
     assert "a choice that no bag made" in selection
-    assert "nothing is decided" in " ".join(str(selection).split())
+    assert "Nothing is decided" in " ".join(str(selection).split())
 
 
-def test_leaving_out_from_the_same_bags_is_selecting_under_the_law_without_the_row():
+def test_with_all_bags_leaving_out_equals_selecting_under_the_law_without_the_row():
     options = {"bagging": BaggedRegressor(scheme=Subbagging(3), n_bags="all"), "epsilon": 0.3}
     selection = select_model(largest, X, None, **options)
     measured = selection.leave_one_out()
@@ -120,7 +120,7 @@ def test_leaving_out_from_the_same_bags_is_selecting_under_the_law_without_the_r
     assert measured.rows_that_change_the_winner().tolist() == [7]
 
 
-def test_drawn_bags_count_the_votes_of_those_without_the_row():
+def test_leaving_out_counts_the_votes_of_bags_without_the_row():
     selection = select_model(largest, X, None, bagging=BaggedRegressor(scheme=Subbagging(3), n_bags=60, random_state=0))
     bags = Subbagging(3).resolve(8).draw(60, 0)
     without = [int(max(bag)) for bag in bags if 4 not in bag]
@@ -139,7 +139,7 @@ def brute_force(selection, bags, row):
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.2, 0.6])
-def test_what_is_measured_is_what_the_bags_own_choices_say(epsilon):
+def test_measured_changes_follow_from_the_choices_of_the_bags(epsilon):
     bagging = BaggedRegressor(scheme=Subbagging(3), n_bags=60, random_state=1)
     selection = select_model(largest, X, None, epsilon=epsilon, bagging=bagging)
     bags, measured = Subbagging(3).resolve(8).draw(60, 1), selection.leave_one_out()
@@ -157,7 +157,7 @@ def choose(X, y, seed):
 
 
 @pytest.mark.slow
-def test_a_run_without_a_row_with_the_same_seed_and_names_keeps_the_choices_of_all_bags_without_it():
+def test_a_run_without_a_row_keeps_the_choices_of_bags_without_it():
     """And if no row of the others takes its place, it is what is measured from the same bags."""
     bagging = BaggedRegressor(scheme=BernoulliSubbagging(0.5), n_bags=40, random_state=3)
     options = {"bagging": bagging, "epsilon": 0.3}
@@ -183,7 +183,7 @@ def test_a_run_without_a_row_with_the_same_seed_and_names_keeps_the_choices_of_a
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", [Subbagging(3), BernoulliSubbagging(0.4)], ids=str)
-def test_runs_without_a_row_lose_all_selected_choices_at_most_as_often_as_promised(scheme):
+def test_runs_without_a_row_keep_the_guarantee(scheme):
     """In 5 pairs of runs for each row, matched by seed and names; nothing is random, as the seeds are fixed."""
     lost, moved, delta = [], [], 1.0
     for seed in range(5):
@@ -205,7 +205,7 @@ def test_runs_without_a_row_lose_all_selected_choices_at_most_as_often_as_promis
     assert max(moved) > 0.2  # the largest row matters
 
 
-def test_votes_give_a_smaller_delta_only_with_all_bags_and_an_epsilon_given_before():
+def test_vote_delta_needs_all_bags_and_a_given_epsilon():
     selection = select_model(largest, X, None, epsilon=0.5, bagging=BaggedRegressor(scheme=Subbagging(4), n_bags="all"))
     gini = 1 - (selection.shares**2).sum()
     assert selection.vote_delta == pytest.approx(gini / 7 / 0.25)
@@ -220,7 +220,7 @@ def test_votes_give_a_smaller_delta_only_with_all_bags_and_an_epsilon_given_befo
     )
 
 
-def test_units_are_left_out_in_place_of_rows():
+def test_groups_are_left_out_instead_of_rows():
     pd = pytest.importorskip("pandas")
     patients = pd.Series(list("aabbccdd"), name="patient")
     selection = select_model(
@@ -231,14 +231,14 @@ def test_units_are_left_out_in_place_of_rows():
     assert selection.leave_one_out().rows_that_change_the_winner().tolist() == ["d"]
 
 
-def test_a_bag_without_rows_chooses_none():
+def test_an_empty_bag_chooses_none():
     selection = select_model(
         largest, X, None, bagging=BaggedRegressor(scheme=BernoulliSubbagging(0.1), n_bags=50, random_state=0)
     )
     assert None in selection.choices
 
 
-def test_the_lines_of_the_frame_are_the_choices():
+def test_to_frame_has_a_line_per_choice():
     frame = select_model(
         lambda X, y: frozenset(X[:2, 0]), X, None, bagging=BaggedRegressor(n_bags=5, random_state=0)
     ).to_frame()
@@ -246,7 +246,7 @@ def test_the_lines_of_the_frame_are_the_choices():
     assert frame["share"].sum() == pytest.approx(1)
 
 
-def test_targets_reach_the_selector_with_their_rows():
+def test_the_selector_gets_rows_with_their_targets():
     labels = np.array(list("ababcbab"))
     seen = select_model(
         lambda X, y: (y == labels[X[:, 0].astype(int)]).all(),
@@ -262,10 +262,10 @@ def test_targets_reach_the_selector_with_their_rows():
     assert agreed.explain().startswith("All bags make the same choice (9 bags), which is selected: same (100%).")
 
 
-def test_a_choice_that_cannot_be_voted_on_is_refused_with_its_bag():
+def test_an_invalid_choice_raises_an_error_that_names_the_bag():
     with pytest.raises(TypeError, match=r"Selector failed to fit on bag 0 .*hashable.*Return a tuple"):
         select_model(lambda X, y: [1], X, None, bagging=BaggedRegressor(n_bags=3, random_state=0))
-    with pytest.raises(TypeError, match=r"compared by value.*Return its name or its parameters"):
+    with pytest.raises(TypeError, match=r"compared by value.*Return its name or parameters"):
         select_model(lambda X, y: object(), X, None, bagging=BaggedRegressor(n_bags=3, random_state=0))
     with pytest.raises(TypeError, match="The 'selector' parameter of select_model must be a function"):
         select_model("lasso", X, None)
@@ -277,7 +277,7 @@ def of_size(X, y):
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_choice_with_a_missing_number_is_one_in_whichever_process_it_is_made(jobs):
+def test_choices_with_nan_are_equal_across_processes(jobs):
     selection = select_model(of_size, X, None, bagging=BaggedRegressor(n_bags=12, n_jobs=jobs, random_state=0))
     assert len(selection.choices) == 1
     assert of_size(X[:4], None) in selection
@@ -286,7 +286,7 @@ def test_a_choice_with_a_missing_number_is_one_in_whichever_process_it_is_made(j
     )
 
 
-def test_choices_of_other_types_are_other_choices():
+def test_choices_of_different_types_are_different():
     """Of the eight rows, bag b has the first row or not; whether 1, 1.0 or True is chosen hangs on the first row."""
     kinds = [1, 1.0, True, np.int64(1)]
     selection = select_model(
@@ -298,7 +298,7 @@ def test_choices_of_other_types_are_other_choices():
     assert [choice in few for choice in (1, 1.0, True, np.int64(1))] == [True, False, False, True]
 
 
-def test_pandas_missing_value_is_a_choice():
+def test_pandas_na_is_a_choice():
     pd = pytest.importorskip("pandas")
     selection = select_model(
         lambda X, y: pd.NA, X, None, epsilon=0.5, bagging=BaggedRegressor(n_bags=9, random_state=0)
@@ -308,24 +308,22 @@ def test_pandas_missing_value_is_a_choice():
 
 
 @pytest.mark.parametrize(("rows", "targets"), [(None, None), (None, [1, 2]), ((row for row in X), None), (3.0, [1, 2])])
-def test_rows_that_are_no_table_are_refused(rows, targets):
+def test_x_must_be_a_table(rows, targets):
     with pytest.raises((TypeError, ValueError), match=r"The 'X' parameter of select_model must be .* rows"):
         select_model(largest, rows, targets, bagging=BaggedRegressor(n_bags=3))
 
 
-def test_what_is_said_of_all_bags_and_of_nothing():
+def test_explain_with_all_bags_and_without_a_guarantee():
     thin = select_model(
         lambda X, y: tuple(X[:, 0]), X, None, epsilon=0.9, bagging=BaggedRegressor(scheme=Subbagging(4), n_bags="all")
     )
-    assert "also those that no bag made: the votes of all bags are spread over 70 choices" in " ".join(
-        str(thin).split()
-    )
-    assert "at epsilon = 0.9." in " ".join(str(thin).split())
+    assert "the votes of all bags are spread over 70 choices (most votes: " in " ".join(str(thin).split())
+    assert "at epsilon = 0.9:" in " ".join(str(thin).split())
     vain = select_model(largest, X, None, epsilon=0.05, bagging=BaggedRegressor(scheme=Subbagging(4), n_bags="all"))
     assert vain.guarantee == "Nothing is proved at epsilon = 0.05: it is too small for 8 rows."
 
 
-def test_a_row_in_every_bag_is_told():
+def test_a_row_in_every_bag_raises():
     with pytest.raises(ValueError, match="With 1 bag, 4 rows are never left out"):
         select_model(largest, X, None, bagging=BaggedRegressor(n_bags=1, random_state=0)).leave_one_out()
 
@@ -353,11 +351,11 @@ def key(choice):
      np.float64("nan"), ((math.nan,),), np.datetime64("NaT"), complex(math.nan, 1)],
     ids=repr,
 )  # fmt: skip
-def test_a_choice_is_the_same_after_a_journey_to_another_process(choice):
+def test_choices_are_equal_after_pickling(choice):
     assert key(pickle.loads(pickle.dumps(choice))) == key(choice)
 
 
-def test_types_are_told_apart_also_inside():
+def test_types_are_distinguished_even_inside_tuples():
     ones = [1, 1.0, True, "1", (1,), (1.0,), (True,), frozenset([1]), frozenset([1.0]), Pair(1, 1), Pair(1.0, 1), None]
     assert len({key(choice) for choice in ones}) == len(ones)
     assert key((np.int64(1), np.str_("a"), np.bool_(True))) == key((1, "a", True))
@@ -367,14 +365,14 @@ def test_types_are_told_apart_also_inside():
 @pytest.mark.parametrize(
     "choice", [Ridge(), object(), lambda: 0, operator.itemgetter(0)], ids=lambda c: type(c).__name__
 )
-def test_what_is_another_in_every_process_is_refused(choice):
+def test_objects_compared_by_identity_raise(choice):
     with pytest.raises(TypeError, match="'selector' parameter of select_model must be"):
         key(choice)
     with pytest.raises(TypeError, match="compared by value"):
         key(("a", choice))
 
 
-def test_what_cannot_be_counted_is_refused():
+def test_unhashable_choices_raise():
     for choice in ([1], {1}, np.arange(2), (1, [2])):
         with pytest.raises(TypeError, match="hashable"):
             key(choice)
@@ -392,32 +390,32 @@ MEASURED = LeftOutSelections(
 )
 
 
-def test_rows_that_change_the_winner_are_called_by_their_names():
+def test_rows_that_change_the_winner_are_named():
     assert MEASURED.rows_that_change_the_winner().tolist() == ["ann", "eve"]
     assert MEASURED.to_frame().loc["eve"].tolist() == [True, False, 0.3]
     assert len(MEASURED) == 3
 
 
-def test_sentences_are_about_what_is_left_out():
-    assert "without 2 of the 3 patients (ann, eve) another choice has most" in str(MEASURED)
-    assert "without 1 the selected choices have" in " ".join(str(MEASURED).split())
+def test_explain_names_groups():
+    assert "changes for 2 of them (ann, eve)." in " ".join(str(MEASURED).split())
+    assert "none in common with those of all patients for 1" in " ".join(str(MEASURED).split())
 
 
-def test_shares_are_of_all_rows():
+def test_instability_is_a_share_of_all_rows():
     assert (round(MEASURED.instability, 9), round(MEASURED.winner_instability, 9)) == (0.333333333, 0.666666667)
 
 
 # -------------------------------------------------------------------------------------------------------- search winner
 
 
-def test_the_choice_is_the_searchs_own_and_gives_its_parameters_back(data):
+def test_search_winner_returns_the_best_parameters(data):
     search = GridSearchCV(Ridge(), {"alpha": [0.1, 1000.0], "fit_intercept": [True, False]})
     choice = search_winner(search)(*data, seed=0)
     assert dict(choice) == search.fit(*data).best_params_
     assert hash(choice) == hash(search_winner(search)(*data, seed=1))
 
 
-def test_values_that_are_not_hashable_become_so(data):
+def test_unhashable_parameters_become_hashable(data):
     pipeline = make_pipeline(StandardScaler(), Ridge())
     grid = {"standardscaler": [StandardScaler(), MinMaxScaler(feature_range=(0, 2))], "ridge__alpha": np.array([0.1])}
     choice = search_winner(GridSearchCV(pipeline, grid))(*data, seed=0)
@@ -425,7 +423,7 @@ def test_values_that_are_not_hashable_become_so(data):
     assert choice[1][1] in ("StandardScaler()", "MinMaxScaler(feature_range=(0, 2))")
 
 
-def test_seeds_within_a_search_come_from_the_bag(data):
+def test_seeds_within_a_search_depend_on_the_bag(data):
     folds = KFold(3, shuffle=True)
     search = RandomizedSearchCV(DecisionTreeRegressor(), {"max_depth": range(1, 9)}, n_iter=3, cv=folds)
     winner = search_winner(search)
@@ -435,7 +433,7 @@ def test_seeds_within_a_search_come_from_the_bag(data):
     assert folds.random_state is None
 
 
-def test_bags_vote_on_the_winner_the_same_for_any_number_of_jobs(data):
+def test_votes_on_the_winner_do_not_depend_on_n_jobs(data):
     winner = search_winner(GridSearchCV(Ridge(), {"alpha": [1.0, 10.0, 100.0]}, cv=3))
     bagging = BaggedRegressor(scheme=Subbagging(0.3), n_bags=20, random_state=0)
     one, two = (select_model(winner, *data, bagging=bagging.set_params(n_jobs=jobs)) for jobs in (1, 2))
@@ -445,13 +443,13 @@ def test_bags_vote_on_the_winner_the_same_for_any_number_of_jobs(data):
 
 
 @pytest.mark.parametrize("values", [[np.nan], [KFold(2)], [partial(max, 1)]], ids=str)
-def test_values_that_are_other_objects_in_every_bag_are_one_choice(values):
+def test_equal_parameters_in_different_objects_are_one_choice(values):
     keys = {key_of(_hashable(pickle.loads(pickle.dumps(value))), "search", "search_winner") for value in values * 3}
     assert len(keys) == 1
     assert _hashable(KFold(2)) != _hashable(KFold(3))
 
 
-def test_values_of_other_types_are_other_models():
+def test_parameters_of_different_types_are_different_choices():
     """A tree that looks at 1 feature in a split, and one that looks at all of them (1.0)."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 4))
@@ -464,22 +462,22 @@ def test_values_of_other_types_are_other_models():
     assert sorted(map(repr, values)) == ["1", "1.0"]
 
 
-def test_a_missing_number_is_not_the_text_that_names_it():
+def test_nan_is_not_the_string_nan():
     assert key_of(_hashable(np.nan), "a", "b") != key_of(_hashable("nan"), "a", "b")
 
 
-def test_estimators_that_look_alike_when_shortened_are_two_choices():
+def test_estimators_with_the_same_shortened_repr_are_different_choices():
     long = [make_pipeline(*[MinMaxScaler((0, k + n)) for k in range(1, 40)]) for n in (0, 1)]
     assert "..." in repr(long[0])
     assert _hashable(long[0]) != _hashable(long[1])
     assert _hashable(long[0]) == _hashable(copy.deepcopy(long[0]))
 
 
-def test_what_has_no_best_parameters_is_refused():
+def test_search_winner_needs_best_params():
     with pytest.raises(TypeError, match="an unfitted search"):
         search_winner(GridSearchCV)
     several = GridSearchCV(Ridge(), {"alpha": [1.0]}, scoring=["r2", "max_error"], refit=False)
-    with pytest.raises(ValueError, match="which one decides"):
+    with pytest.raises(ValueError, match="set refit to the one that decides"):
         search_winner(several)
     with pytest.raises(TypeError, match=r"an unfitted search.*it has no best_params_ after fit"):
         search_winner(Ridge())
@@ -513,7 +511,7 @@ def measured(model, wine):
     return selection_stability(model, wine[0][1::2], delta=0.3)
 
 
-def test_flips_are_those_of_leave_one_out(model, wine, measured):
+def test_flips_equal_those_of_leave_one_out(model, wine, measured):
     moved = leave_one_out(model, wine[0][1::2])
     epsilon = measured.sets.epsilon
     assert (measured.flips["argmax"] == moved.flips()).all()
@@ -523,12 +521,12 @@ def test_flips_are_those_of_leave_one_out(model, wine, measured):
     assert measured.delta("inflated-argmax") == pytest.approx(disjoint.mean(axis=0))
 
 
-def test_the_argmax_is_flipped_where_sets_are_not(measured):
+def test_rows_flip_the_argmax_where_they_do_not_flip_sets(measured):
     assert measured.delta("argmax").max() > 0
     assert measured.delta("inflated-argmax").max() <= measured.sets.delta
 
 
-def test_rows_that_flip_are_called_by_their_names(model, wine, measured):
+def test_rows_that_flip_are_named(model, wine, measured):
     point = int(measured.delta().argmax())
     names = measured.rows_that_flip(point)
     assert len(names) == measured.flips["argmax"][:, point].sum()
@@ -540,34 +538,34 @@ def test_rows_that_flip_are_called_by_their_names(model, wine, measured):
     assert left_out.argmax() != measured.sets.prediction[point].argmax()
 
 
-def test_the_frame_has_a_line_per_point(wine, measured):
+def test_to_frame_has_a_line_per_point(wine, measured):
     frame = measured.to_frame()
     assert list(frame.columns) == list(RULES)
     assert list(frame.index) == list(wine[0].index[1::2])
     assert frame["argmax"].to_numpy() == pytest.approx(measured.delta())
 
 
-def test_it_says_what_was_measured_and_what_is_proved(measured):
+def test_explain_states_the_measurement_and_the_guarantee(measured):
     said = str(measured)
     assert repr(measured).splitlines()[0].split() == ["point", "argmax", "inflated-argmax"]
-    assert "Measured at these 89 points by leaving out each of 89 rows" in said
-    assert "Proved for these 80 bags as they were drawn" in said
+    assert "Measured at these 89 points with the fitted bags, leaving out each of 89 rows" in said
+    assert "Proved for these 80 bags and" in said
     assert "Measured" in measured._repr_html_()
 
 
-def test_units_are_left_out_where_there_are_groups(wine):
+def test_selection_stability_leaves_out_groups(wine):
     X, y = wine
     groups = pd.Series([f"estate {i}" for i in np.arange(89) // 3], name="estate_id")
     model = BaggedClassifier(n_bags=80, random_state=0).fit(X[::2], y[::2], groups=groups)
     measured = selection_stability(model, X[1::2], epsilon=0.2)
     assert measured.flips["argmax"].shape == (30, 89)
-    assert "by leaving out each of 30 groups" in str(measured)
+    assert "leaving out each of 30 groups" in str(measured)
     assert " row" not in str(measured)
     assert measured.rows_that_flip(int(measured.delta().argmax()))[0].startswith("estate ")
 
 
 @pytest.mark.slow
-def test_blocks_do_not_matter(model, wine, measured, monkeypatch):
+def test_results_do_not_depend_on_the_block_size(model, wine, measured, monkeypatch):
     X, y = wine
     labels = y[:40] + np.arange(40) % 2
     listed = BaggedClassifier(KNeighborsClassifier(1), scheme=Subbagging(2), n_bags="all").fit(X[:40], labels)
@@ -579,10 +577,10 @@ def test_blocks_do_not_matter(model, wine, measured, monkeypatch):
         assert all((again.flips[rule] == one.flips[rule]).all() for rule in RULES)
 
 
-def test_what_makes_no_sense_is_refused(wine, measured):
+def test_invalid_arguments_raise(wine, measured):
     with pytest.raises(ValueError, match="one of"):
         measured.delta("majority")
-    with pytest.raises(ValueError, match="below the number of points, 89"):
+    with pytest.raises(ValueError, match="less than 89, the number of points"):
         measured.rows_that_flip(89)
     with pytest.raises(ValueError, match=">= 0"):
         measured.rows_that_flip(-1)

@@ -18,7 +18,7 @@ def joined(text):
     return " ".join(str(text).split())
 
 
-def test_ten_points_worked_by_hand():
+def test_ten_points_computed_by_hand():
     # Five of ten may be missed. Of 90 ordered pairs 2.9 unstable ones make 1.96 points strange, and 3.1 make 2.04:
     # t (t + 1) / 2 of them make t. Points are whole.
     assert stable_rank(2.9 / 90, 9, 0, Fraction(1, 2), "best") == 10 - (5 - 2)
@@ -31,12 +31,12 @@ def test_epsilon_is_added_to_the_residual():
     rule = StableJackknife(Fraction(1, 2), epsilon=0.5, delta=0.1, residual=2, range_length=4.0)
     lower, upper = rule.intervals(np.array([1.0, 3.0, 2.0]), np.array([10.0]), np.zeros((3, 1)))
     assert (lower.tolist(), upper.tolist()) == ([7.5], [12.5])
-    assert "a share 0.1 of the rows moves a prediction by more than 0.5, which is added" in rule.guarantee(3)
+    assert "a share 0.1 of the rows changes a prediction by more than 0.5, which is added" in rule.guarantee(3)
     # Half of normal residuals of deviation 0.4 are within 0.6745 deviations.
     assert rule.typical_radius(3) == pytest.approx(0.5 + 0.4 * 0.6744897502, abs=1e-9)
 
 
-def test_a_choice_of_delta_costs_sqrt_two_delta_of_the_level():
+def test_delta_costs_sqrt_two_delta_of_the_level():
     n, level = 100_000, Fraction(9, 10)
     for delta in (0.0, 1e-4, 1e-3):
         sharp, paper = (stable_rank(delta, n, 0, level, bound) for bound in ("best", "paper"))
@@ -47,7 +47,7 @@ def test_a_choice_of_delta_costs_sqrt_two_delta_of_the_level():
     assert stable_rank(2e-5, n, 1, level, "best") > stable_rank(2e-5, n, 0, level, "best")
 
 
-def test_strange_points_are_no_more_than_the_counting_lemma_allows(seed):
+def test_strange_points_are_at_most_as_many_as_the_counting_lemma_allows(seed):
     # Points of rank r are strange if r - 1 plus their number of unstable partners reaches k.
     rng = np.random.default_rng(seed)
     for _ in range(300):
@@ -85,12 +85,12 @@ def test_the_stable_jackknife_adds_epsilon_to_a_residual_of_higher_rank(data, bo
     radius = np.sort(np.abs(target - left_out_at_rows(model)))[rank - 1] + epsilon
     np.testing.assert_allclose(found.upper - found.prediction, radius)
     np.testing.assert_allclose(found.prediction - found.lower, radius)
-    assert "coverage is at least 0.8, by the certificate" in joined(found)
-    assert "here they are reused, so this holds approximately" in joined(found)
+    assert "coverage is at least 0.8. By the certificate, at most a share" in joined(found)
+    assert "Here bags are reused, so this holds only approximately" in joined(found)
 
 
 @pytest.mark.slow
-def test_the_choice_is_made_without_looking_at_residuals_and_is_the_best_for_typical_ones(data):
+def test_delta_is_chosen_for_typical_residuals_without_looking_at_the_actual_ones(data):
     table, target = data
     learner = DecisionTreeRegressor(max_depth=2, random_state=0)
     model = BaggedRegressor(learner, n_bags=400, prediction_range=FixedRange(-4, 4), random_state=0)
@@ -107,7 +107,7 @@ def test_the_choice_is_made_without_looking_at_residuals_and_is_the_best_for_typ
         assert chosen.typical_radius(150) <= other.typical_radius(150) * 1.02
 
 
-def test_all_bags_and_refits_carry_the_stable_guarantee_without_reservation():
+def test_with_all_bags_or_refits_the_guarantee_is_exact():
     rng = np.random.default_rng(0)
     table, target = rng.normal(size=(12, 2)), rng.normal(size=12)
     learner = DecisionTreeRegressor(random_state=0)
@@ -121,35 +121,37 @@ def test_all_bags_and_refits_carry_the_stable_guarantee_without_reservation():
     np.testing.assert_allclose(found.upper, again.upper)
 
 
-def test_intervals_that_add_the_whole_range_come_with_a_warning(data):
+def test_intervals_that_add_the_whole_range_warn(data):
     table, target = data
     model = BaggedRegressor(LinearRegression(), n_bags=30, prediction_range=FixedRange(-4, 4), random_state=0)
     with pytest.warns(UserWarning, match="adds the whole range of predictions, 8"):
         predict_interval(model.fit(table[:40], target[:40]), table[:1], method="stable-jackknife")
 
 
-def test_too_few_rows_are_told_how_many_it_would_take(data):
+def test_too_few_rows_raise_an_error_with_the_number_needed(data):
     table, target = data
     model = BaggedRegressor(DecisionTreeRegressor(), n_bags=60, random_state=0).fit(table, target)
     with pytest.raises(
-        ValueError, match=r"of 150 rows, 2 can change the range .* take (\d+) rows to be defined"
+        ValueError, match=r"with 150 rows, because 2 of them can change the range, .* at least (\d+) rows"
     ) as refusal:
         predict_interval(model, table[:1], confidence_level=0.9, method="stable-jackknife")
-    needed = int(str(refusal.value).split("take ")[1].split(" ")[0])
+    needed = int(str(refusal.value).split("at least ")[1].split(" ")[0])
     assert stable_rank(2 / needed, needed, 1, Fraction(9, 10), "best") <= needed
     assert stable_rank(2 / (needed - 1), needed - 1, 1, Fraction(9, 10), "best") > needed - 1
-    with pytest.raises(ValueError, match=r"A share delta=0.2 of unstable rows costs more than"):
+    with pytest.raises(
+        ValueError, match=r"because a share 0\.2 of unstable rows may raise the miss probability by more than"
+    ):
         predict_interval(model, table[:1], method="stable-jackknife", delta=Fraction(1, 5))
     lower = predict_interval(model, table[:1], confidence_level=0.5, method="stable-jackknife")
     assert np.isfinite(lower.width).all()
     trimmed = clone(model).set_params(prediction_range=TrimmedRange(3)).fit(table, target)
-    with pytest.raises(ValueError, match=r"of 150 rows, 6 can change the range"):
+    with pytest.raises(ValueError, match=r"with 150 rows, because 6 of them can change the range"):
         predict_interval(trimmed, table[:1], confidence_level=0.9, method="stable-jackknife")
 
 
 @pytest.mark.parametrize("rule", [None, lambda y: (min(y), max(y))], ids=["none", "function"])
-def test_a_range_without_a_theorem_is_refused(data, rule):
+def test_a_custom_range_raises(data, rule):
     table, target = data
     model = BaggedRegressor(LinearRegression(), n_bags=60, prediction_range=rule, random_state=0).fit(table, target)
-    with pytest.raises(ValueError, match="is proved for predictions clipped to a FixedRange, ObservedRange or Trimmed"):
+    with pytest.raises(ValueError, match="needs predictions clipped to a FixedRange, ObservedRange or TrimmedRange"):
         predict_interval(model, table[:1], method="stable-jackknife")

@@ -373,9 +373,12 @@ _add("certify of outputs and reused bags", lambda: {"model": of_outputs(), "X": 
 _add("certify of reused bags", lambda: {"model": regressor(), "X": POINTS, "vector": False, "reused": True},
      lambda: sb.certify)  # fmt: skip
 _add("plan", lambda: {"n_samples": 200, "epsilon": 0.5, "delta": 0.1, "scheme": "subbagging", "max_bags": 10_000,
-     "max_bag_size": None, "range_length": 1.0, "delta_range": 0.0, "coupling": None, "churn": None})  # fmt: skip
+     "max_bag_size": None, "range_length": 1.0, "delta_range": 0.0, "coupling": None, "churn": None,
+     "error_width": None, "confidence_level": 0.95, "lipschitz": 1.0, "upper": 1.0})  # fmt: skip
 _add("plan of churn", lambda: {"n_samples": 200, "epsilon": 0.5, "delta": 0.1, "churn": 0.01, "max_bags": 100},
      lambda: sb.plan)  # fmt: skip
+_add("plan of the error", lambda: {"n_samples": 200, "error_width": 0.9, "confidence_level": 0.9, "lipschitz": 1.0,
+     "upper": 1.0, "max_bags": 100}, lambda: sb.plan)  # fmt: skip
 _add("unstable_epsilon", lambda: {"n_samples": 50, "bag_size": 25, "delta": 0.1, "bound": "best"})
 
 # What leaving out a row does.
@@ -576,6 +579,7 @@ MADE_BY = {
     "BestModels": "compare_errors",
     "ErrorComparison": "compare_errors",
     "ErrorInterval": "LeaveOneOutError.interval",
+    "ErrorPlan": "plan",
     "Intervals": "predict_interval",
     "LabelSets": "predict_set",
     "LeaveOneOutError": "leave_one_out_error",

@@ -14,7 +14,7 @@ from stablebag import (
     forget,
     on_progress,
 )
-from stablebag.measuring.causes import kinds_of_points
+from stablebag.measuring.causes import kinds_of_points, single_rows
 
 
 class MeanOfTargets(RegressorMixin, BaseEstimator):
@@ -248,6 +248,41 @@ def test_blocks_that_cannot_be_told_apart_or_have_no_labels_are_refused():
     assert same.blocks == ()
     with pytest.raises(ValueError, match="No blocks were asked for"):
         compare_versions(old, old, points).blocks_to_frame()
+
+
+# ---------------------------------------------------------------------------------------------------------- single rows
+
+
+def test_a_single_row_with_a_part_beyond_noise_is_named():
+    X, y = rows_of(220)
+    changed = y.copy()
+    changed[213] += 60  # a gross mistake in one of the twenty rows that came
+    options = {"scheme": Subbagging(40), "n_bags": 200, "random_state": 0}
+    old = BaggedRegressor(Ridge(), **options).fit(X[:200], y[:200], row_ids=range(200))
+    new = BaggedRegressor(Ridge(), **options).fit(X[20:], changed[20:], row_ids=range(20, 220))
+    found = compare_versions(old, new, X[:30])
+    assert found.single_rows is None
+    found = found.with_parts()
+    first = found.single_rows[0]
+    assert (first.name, first.came) == (213, True)
+    assert first.change > 3 * first.noise
+    without = forget(new, [213])
+    refit = np.sqrt(((new.predict(X[:30]) - without.predict(X[:30])) ** 2).mean())
+    assert first.change == pytest.approx(refit, rel=0.3)
+    assert "a part beyond noise: 213 (came," in joined(found.summary())
+
+
+def test_single_rows_without_effect_are_seldom_named(seed):
+    """Bags that differ by noise alone. At 5%, more than 14 of 100 would come by chance once in 10,000."""
+    rng, named = np.random.default_rng(seed), 0
+    X, y = rows_of(100)
+    model = tree(scheme=Subbagging(20)).fit(X, y)
+    for _ in range(100):
+        differences = rng.standard_t(2, size=(150, 10))
+        named += bool(single_rows(model, np.arange(10), differences, came=True))
+    assert named <= 14
+    assert single_rows(model, np.arange(10), np.zeros((150, 10)), came=True) == []
+    assert single_rows(model, np.arange(0), np.ones((150, 10)), came=True) == []
 
 
 # ------------------------------------------------------------------------------------------------------ kinds of points

@@ -44,7 +44,7 @@ def test_each_row_is_predicted_by_the_bags_without_it(scheme):
     assert float(leave_one_out_error(model, lambda f, y: (f > y) * 1.0)) == pytest.approx(np.mean(own > Y))
 
 
-def test_rows_that_change_the_range_are_clipped_to_what_is_left():
+def test_rows_that_change_the_range_are_predicted_within_the_range_without_them():
     y = np.append(np.linspace(0, 1, 19), 100.0)
     model = BaggedRegressor(LinearRegression(), n_bags=100, random_state=0).fit(np.eye(20), y)
     own = leave_one_out(model, np.eye(20)).left_out[np.arange(20), np.arange(20)]
@@ -66,7 +66,7 @@ def test_classifiers_have_losses_of_labels_and_of_probabilities():
     assert callable_loss.value == pytest.approx(np.mean((labels == "benign") * own[:, 1]))
 
 
-def test_rows_in_every_bag_are_refused_or_left_out_and_counted():
+def test_rows_in_every_bag_raise_or_are_skipped_and_counted():
     model = BaggedRegressor(LinearRegression(), scheme=Subbagging(100), n_bags=4, random_state=0).fit(X, Y)
     always = int((model.bags_.n_without == 0).sum())
     assert always > 0
@@ -75,13 +75,13 @@ def test_rows_in_every_bag_are_refused_or_left_out_and_counted():
     error = leave_one_out_error(model, undefined="skip")
     assert error.n_undefined == always
     assert len(error.rows) == len(error.losses) == 120 - always
-    assert f"; {always} rows in every bag skipped" in repr(error)
+    assert f"; skipped {always} rows in every bag" in repr(error)
     only = BaggedRegressor(LinearRegression(), scheme=Subbagging(119), n_bags=1, random_state=0).fit(X, Y)
     assert len(leave_one_out_error(only, undefined="skip").rows) == 1
     assert np.isnan(leave_one_out_error(only, undefined="skip").standard_error)
 
 
-def test_all_bags_weigh_by_their_probability():
+def test_with_all_bags_each_is_weighted_by_its_probability():
     model = BaggedRegressor(DecisionTreeRegressor(random_state=0), scheme=BernoulliSubbagging(2), n_bags="all")
     model.fit(X[:6], Y[:6])
     own = leave_one_out(model, X[:6]).left_out[np.arange(6), np.arange(6)]
@@ -89,10 +89,11 @@ def test_all_bags_weigh_by_their_probability():
 
 
 @pytest.mark.parametrize(("loss", "error", "words"), [
-    ("log", ValueError, "it is for a classifier"), ("huber", ValueError, "Got 'huber'"), (3, TypeError, "'loss'"),
-    (lambda f, y: np.mean(f), ValueError, "must be elementwise"),
+    ("log", ValueError, "this loss is for a classifier"),
+    ("huber", ValueError, "Got 'huber'"), (3, TypeError, "'loss'"),
+    (lambda f, y: np.mean(f), ValueError, "must return one value for each of the 120 rows"),
 ])  # fmt: skip
-def test_losses_that_are_none_are_refused(loss, error, words):
+def test_invalid_losses_raise(loss, error, words):
     model = BaggedRegressor(LinearRegression(), n_bags=50, random_state=0).fit(X, Y)
     with pytest.raises(error, match=words):
         leave_one_out_error(model, loss)
@@ -100,7 +101,7 @@ def test_losses_that_are_none_are_refused(loss, error, words):
         leave_one_out_error(model, undefined="ignore")
 
 
-def test_of_several_outputs_there_is_an_error_of_each_or_a_loss_of_all():
+def test_several_outputs_need_one_output_or_a_loss_of_all():
     X, y = load_linnerud(return_X_y=True)
     model = BaggedRegressor(LinearRegression(), n_bags=60, random_state=0).fit(X, y)
     own = leave_one_out(model, X).left_out[np.arange(20), np.arange(20)]
@@ -109,11 +110,11 @@ def test_of_several_outputs_there_is_an_error_of_each_or_a_loss_of_all():
     together = leave_one_out_error(model, lambda prediction, y: ((prediction - y) ** 2).sum(axis=1))
     np.testing.assert_allclose(together.losses, ((own - y) ** 2).sum(axis=1))
     for loss in (None, "absolute"):
-        with pytest.raises(ValueError, match=r"Pass model.output\(0\), or a loss of your own"):
+        with pytest.raises(ValueError, match=r"Pass model.output\(0\), or a function of all outputs as loss"):
             leave_one_out_error(model, loss)
 
 
-def test_the_error_at_some_rows_is_that_of_all_there(seed):
+def test_the_error_at_some_rows_uses_their_losses(seed):
     X, y = load_diabetes(return_X_y=True)
     model = BaggedRegressor(n_bags=60, random_state=seed).fit(X, y)
     whole, rows = leave_one_out_error(model), np.array([3, 400, 17])

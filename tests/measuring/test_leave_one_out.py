@@ -55,7 +55,7 @@ def data():
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_reuse_is_the_average_over_the_bags_without_the_row(scheme, data):
+def test_left_out_is_the_average_over_the_bags_without_the_row(scheme, data):
     X, y, points = data
     model = BaggedRegressor(scheme=scheme, n_bags=150, prediction_range=FixedRange(-1, 1), random_state=0).fit(X, y)
     moved = leave_one_out(model, points)
@@ -69,7 +69,7 @@ def test_reuse_is_the_average_over_the_bags_without_the_row(scheme, data):
 
 
 @pytest.mark.parametrize("prediction_range", [TrimmedRange(3), lambda y: (y.mean() - 0.3, y.mean() + 0.3)])
-def test_rows_that_change_the_range_are_left_out_under_the_range_without_them(prediction_range, data):
+def test_predictions_without_a_row_are_clipped_to_the_range_without_it(prediction_range, data):
     X, y, points = data
     model = BaggedRegressor(
         LinearRegression(),
@@ -90,7 +90,7 @@ def test_rows_that_change_the_range_are_left_out_under_the_range_without_them(pr
         np.testing.assert_allclose(moved.left_out[row], expected, atol=1e-12)
 
 
-def test_classifiers_give_each_classs_probability():
+def test_classifiers_return_the_probability_of_each_class():
     X, y = load_iris(return_X_y=True)
     model = BaggedClassifier(DecisionTreeClassifier(), n_bags=80, random_state=0).fit(X, y)
     moved = leave_one_out(model, X[::10])
@@ -101,7 +101,7 @@ def test_classifiers_give_each_classs_probability():
 
 
 @pytest.mark.slow
-def test_blocks_do_not_matter(data, monkeypatch):
+def test_results_do_not_depend_on_the_block_size(data, monkeypatch):
     X, y, points = data
     model = BaggedRegressor(n_bags=100, random_state=0).fit(X, y)
     whole = leave_one_out(model, points)
@@ -110,7 +110,7 @@ def test_blocks_do_not_matter(data, monkeypatch):
 
 
 @pytest.mark.slow
-def test_streaming_is_the_same_without_keeping_a_model(data):
+def test_streaming_gives_the_same_numbers_without_fitting_the_model(data):
     X, y, points = data
     for model in (
         BaggedRegressor(n_bags=60, random_state=0),
@@ -126,7 +126,7 @@ def test_streaming_is_the_same_without_keeping_a_model(data):
         np.testing.assert_allclose(some.left_out, kept.left_out[[3, 1]], rtol=1e-12)
 
 
-def test_streaming_passes_weights_on(data):
+def test_streaming_passes_fit_params_on(data):
     X, y, points = data
     weight = np.arange(1.0, 26.0)
     model = BaggedRegressor(Ridge(), n_bags=40, random_state=0)
@@ -136,16 +136,16 @@ def test_streaming_passes_weights_on(data):
     assert_same_sums(streamed.left_out, kept.left_out, model, y)
 
 
-def test_a_row_in_every_bag_is_an_error_that_names_it(data):
+def test_a_row_in_every_bag_raises_an_error_that_names_it(data):
     X, y, points = data
     model = BaggedRegressor(scheme=Subbagging(24), n_bags=5, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"With 5 bags, \d+ rows are never left out\. Use \d+ bags or more"):
         leave_one_out(model, points)
 
 
-def test_only_fitted_bagged_models_reuse_bags(data):
+def test_leave_one_out_rejects_unfitted_and_other_models(data):
     X, y, points = data
-    with pytest.raises(TypeError, match="for other estimators use leave_one_out_refit"):
+    with pytest.raises(TypeError, match="for other estimators, use leave_one_out_refit"):
         leave_one_out(Ridge().fit(X, y), points)
     with pytest.raises(ValueError, match="is not fitted"):
         leave_one_out(BaggedRegressor(), points)
@@ -153,14 +153,14 @@ def test_only_fitted_bagged_models_reuse_bags(data):
         leave_one_out(Ridge(), points, X_train=X, y_train=y)
 
 
-def test_training_rows_that_would_be_ignored_are_refused(data):
+def test_y_train_and_fit_params_need_x_train(data):
     X, y, points = data
     model = BaggedRegressor(n_bags=20, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="'y_train' parameter of leave_one_out must be None without X_train"):
+    with pytest.raises(ValueError, match=r"'y_train' parameter of leave_one_out must be None .* Pass X_train as well"):
         leave_one_out(model, points, y_train=y)
-    with pytest.raises(ValueError, match="'fit_params' parameter of leave_one_out must be None without X_train"):
+    with pytest.raises(ValueError, match="'fit_params' parameter of leave_one_out must be None if X_train is None"):
         leave_one_out(model, points, fit_params={})
-    with pytest.raises(TypeError, match="'fit_params' parameter of leave_one_out must be a dict"):
+    with pytest.raises(TypeError, match="'fit_params' parameter of leave_one_out must be None or a dict"):
         leave_one_out(model, points, X_train=X, y_train=y, fit_params=3)
 
 
@@ -169,7 +169,7 @@ def test_training_rows_that_would_be_ignored_are_refused(data):
     "scheme", [Subbagging(2), Subbagging(5), BernoulliSubbagging(0.4), ClassicalBagging(3)], ids=str
 )
 @pytest.mark.parametrize("prediction_range", [None, FixedRange(-0.5, 0.5), TrimmedRange(2)], ids=str)
-def test_with_all_bags_reuse_is_exactly_refitting_under_the_law_without_one(scheme, prediction_range):
+def test_with_all_bags_leaving_out_equals_refitting_under_the_law_without_one(scheme, prediction_range):
     rng = np.random.default_rng(1)
     X, y, points = rng.normal(size=(6, 1)), rng.normal(size=6), rng.normal(size=(4, 1))
     model = BaggedRegressor(KNeighborsRegressor(1), scheme=scheme, n_bags="all", prediction_range=prediction_range)
@@ -182,7 +182,7 @@ def test_with_all_bags_reuse_is_exactly_refitting_under_the_law_without_one(sche
 
 
 @pytest.mark.parametrize("scheme", [Subbagging(3), BernoulliSubbagging(0.5), ClassicalBagging(4)], ids=str)
-def test_all_bags_obey_their_certificate_and_mix(scheme):
+def test_with_all_bags_changes_obey_the_certificate_and_the_mixture_identity(scheme):
     rng = np.random.default_rng(0)
     X, y, points = rng.normal(size=(7, 2)), rng.normal(size=7), rng.normal(size=(30, 2))
     model = BaggedRegressor(DecisionTreeRegressor(random_state=0), scheme=scheme, n_bags="all").fit(X, y)
@@ -200,7 +200,7 @@ def test_all_bags_obey_their_certificate_and_mix(scheme):
         np.testing.assert_allclose(moved.prediction, p * with_row + (1 - p) * moved.left_out[row], atol=1e-12)
 
 
-def test_the_memorizer_moves_by_p_at_its_own_rows():
+def test_the_memorizer_changes_by_p_at_its_own_rows():
     X, y = Memorizer.data_set(6)
     model = BaggedRegressor(Memorizer(), scheme=Subbagging(2), n_bags="all", prediction_range=FixedRange(0, 1))
     in_sample = leave_one_out(model.fit(X, y), X).in_sample()
@@ -223,7 +223,7 @@ def test_a_class_that_vanishes_with_its_row_is_forgotten_by_empty_bags():
     np.testing.assert_allclose(leave_one_out(model, X).left_out, refitted.left_out, atol=1e-12)
 
 
-def test_infinite_predictions_are_not_perfect_stability(data):
+def test_infinite_predictions_raise(data):
     X, y, points = data
     learner = FunctionRegressor(lambda X, y, seed: lambda points: np.full(len(points), np.inf if seed % 2 else 0.0))
     model = BaggedRegressor(learner, n_bags=40, prediction_range=None, random_state=0).fit(X, y)
@@ -231,7 +231,7 @@ def test_infinite_predictions_are_not_perfect_stability(data):
         leave_one_out(model, points)
 
 
-def test_rows_left_out_are_kept_until_the_next_fit(data, monkeypatch):
+def test_left_out_at_rows_is_cached_until_the_next_fit(data, monkeypatch):
     table, target, _ = data
     model = BaggedRegressor(LinearRegression(), n_bags=40, random_state=0).fit(table, target)
     first = left_out_at_rows(model)
@@ -245,17 +245,17 @@ def test_rows_left_out_are_kept_until_the_next_fit(data, monkeypatch):
     np.testing.assert_allclose(left_out_at_rows(model)[:3] * -1, left_out_at_rows(clone(model).fit(table, target))[:3])
 
 
-def test_a_model_that_keeps_no_rows_says_so():
+def test_left_out_at_rows_needs_keep_rows():
     X, y = np.arange(8.0)[:, None], np.arange(8.0)
     model = BaggedRegressor(n_bags=30, keep_rows=False, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match=r"has kept none of them\. Fit it with keep_rows=True"):
+    with pytest.raises(ValueError, match=r"the model did not store them\. Fit it with keep_rows=True"):
         leave_one_out_error(model)
-    with pytest.raises(ValueError, match="has kept none of them"):
+    with pytest.raises(ValueError, match="the model did not store them"):
         predict_interval(model, X)
     assert leave_one_out(model, X).left_out.shape == (8, 8)  # which needs none
 
 
-def test_only_points_whose_decision_no_row_can_change_are_not_doubtful(monkeypatch):
+def test_undecided_blocks_skips_only_points_where_no_row_can_flip_the_class(monkeypatch):
     monkeypatch.setattr("stablebag.measuring.leave_one_out._LEFT_OUT", 1000)  # blocks of few points
     rng = np.random.default_rng(0)
     X, points = rng.normal(size=(60, 2)), rng.normal(size=(300, 2))
@@ -276,7 +276,7 @@ def test_only_points_whose_decision_no_row_can_change_are_not_doubtful(monkeypat
 
 
 @pytest.mark.parametrize("special", ["all bags", "a class of one row"])
-def test_where_bags_are_not_alike_every_point_is_doubtful(special):
+def test_undecided_blocks_skips_nothing_with_all_bags_or_special_rows(special):
     X = np.arange(6.0)[:, None]
     if special == "all bags":
         model = BaggedClassifier(DecisionTreeClassifier(), n_bags="all").fit(X, [0, 0, 0, 1, 1, 1])
@@ -290,7 +290,7 @@ def test_where_bags_are_not_alike_every_point_is_doubtful(special):
 # ------------------------------------------------------------------------------------------------------ several outputs
 
 
-def test_several_outputs_are_measured_together_and_each_as_alone():
+def test_several_outputs_are_measured_as_each_alone():
     X, y = load_linnerud(return_X_y=True, as_frame=True)
     model = BaggedRegressor(Ridge(), n_bags=60, random_state=0).fit(X, y)
     moved = leave_one_out(model, X[:4])
@@ -298,7 +298,7 @@ def test_several_outputs_are_measured_together_and_each_as_alone():
     assert moved.scope.quantity is Quantity.OUTPUT
     assert list(moved.to_frame().columns[:3]) == ["row", "point", "output"]
     assert moved.to_frame()["output"].unique().tolist() == list(y)
-    assert "at 4 points of 3 outputs" in repr(moved)
+    assert "4 points, 3 outputs" in repr(moved)
     at = model.predict_once(X[:4])
     for place, name in enumerate(y):
         alone = leave_one_out(model.output(name), at)
@@ -312,7 +312,7 @@ def test_several_outputs_are_measured_together_and_each_as_alone():
     np.testing.assert_allclose(some.left_out, moved.left_out[[3, 7]], rtol=1e-12)
 
 
-def test_without_a_row_every_output_is_clipped_to_its_own_range_without_it():
+def test_each_output_is_clipped_to_its_own_range_without_the_row():
     X, y = load_linnerud(return_X_y=True, as_frame=True)
     far = FunctionRegressor(lambda X, y, seed: lambda points: np.full((len(points), 3), 1e9))
     model = BaggedRegressor(far, n_bags=60, random_state=0).fit(X, y)
@@ -320,7 +320,7 @@ def test_without_a_row_every_output_is_clipped_to_its_own_range_without_it():
     np.testing.assert_allclose(leave_one_out(model, X[:1]).left_out[:, 0], expected, rtol=1e-14)
 
 
-def test_the_distance_of_several_outputs_stands_beside_bounds_of_it_alone():
+def test_distances_of_several_outputs_are_compared_with_vector_certificates_only():
     X, y = load_linnerud(return_X_y=True)
     model = BaggedRegressor(Ridge(), n_bags=60, random_state=0).fit(X, y)
     moved = leave_one_out(model, X)
@@ -344,13 +344,13 @@ def test_the_distance_of_several_outputs_stands_beside_bounds_of_it_alone():
     assert (moved.epsilon(0.3) <= proved.epsilon(0.3)).all()
 
 
-def test_several_outputs_make_no_decisions():
+def test_flips_rejects_several_outputs():
     X, y = load_linnerud(return_X_y=True)
-    with pytest.raises(ValueError, match="between classes"):
+    with pytest.raises(ValueError, match="flips needs the class probabilities"):
         leave_one_out(BaggedRegressor(Ridge(), n_bags=60, random_state=0).fit(X, y), X).flips()
 
 
-def test_perturbations_of_several_outputs_are_read_back(tmp_path):
+def test_perturbations_of_several_outputs_can_be_saved_and_loaded(tmp_path):
     X, y = load_linnerud(return_X_y=True, as_frame=True)
     moved = leave_one_out(BaggedRegressor(Ridge(), n_bags=60, random_state=0).fit(X, y), X)
     for name in ("moved.npz", "moved.json"):
@@ -364,7 +364,7 @@ def test_perturbations_of_several_outputs_are_read_back(tmp_path):
 @pytest.mark.parametrize("prediction_range", [ObservedRange(), None], ids=["range", "no range"])
 @pytest.mark.parametrize("rows", [None, [0, 3, 24]], ids=["all rows", "some rows"])
 @pytest.mark.parametrize("shared", [False, True], ids=["row by row", "by patterns"])
-def test_what_no_row_can_move_is_not_moved_by_rounding(data, prediction_range, rows, shared, monkeypatch):
+def test_rounding_errors_do_not_count_as_changes(data, prediction_range, rows, shared, monkeypatch):
     X, y, points = data
     monkeypatch.setattr("stablebag.models.average.BagAverage._is_sparse", lambda *_, **__: shared)
     y[:2] = -9, 9  # the range without these is another, but has the constant in it
@@ -375,7 +375,7 @@ def test_what_no_row_can_move_is_not_moved_by_rounding(data, prediction_range, r
     assert moved.delta(0, "max") == moved.max("max") == moved.noise.max() == 0
 
 
-def test_rows_in_no_bag_move_nothing(data):
+def test_rows_in_no_bag_change_nothing(data):
     X, y, points = data
     model = BaggedRegressor(scheme=Subbagging(1), n_bags=20, random_state=0).fit(X, y)
     idle = np.flatnonzero(model.bags_.n_without == 20)
@@ -385,7 +385,7 @@ def test_rows_in_no_bag_move_nothing(data):
     assert (leave_one_out(model, points, rows=idle).left_out == model.predict(points)).all()
 
 
-def test_rounding_of_many_bags_is_not_counted_as_a_move(data):
+def test_rounding_errors_of_many_bags_do_not_count_as_changes(data):
     _, y, _ = data
     law, n_bags = Subbagging(0.5).resolve(25), 10_000
     average = BagAverage(law, law.draw(n_bags, random_state=0), np.full(n_bags, 1 / n_bags), drawn=True, y=y)

@@ -42,12 +42,12 @@ def moved():
     return Perturbations(np.array([0.5, 2.0]), left_out, rows=np.array([10, 11, 12, 13]))
 
 
-def test_values_are_distances_and_differences_have_a_sign(moved):
+def test_values_are_absolute_and_differences_have_a_sign(moved):
     np.testing.assert_allclose(moved.values, [[0.1, 0], [0.3, 0], [0, 0.5], [0.1, 1.0]], atol=1e-15)
     np.testing.assert_allclose(moved.differences[:, 1], [0, 0, -0.5, 1.0])
 
 
-def test_delta_counts_strictly_larger_distances():
+def test_delta_counts_strictly_larger_changes():
     moved = Perturbations(np.zeros(1), np.array([[0.25], [0.25], [0.5], [0.0]]), rows=np.arange(4))
     assert moved.delta(0.25) == [0.25]
     assert moved.delta(np.nextafter(0.25, 0)) == [0.25]  # a difference of one rounding is a tie
@@ -74,7 +74,7 @@ def test_summaries_per_point_and_over_points(moved):
     assert moved.epsilon(0.25, over_points="max") == 0.5
 
 
-def test_the_curve_is_delta_at_every_step(moved):
+def test_curve_equals_delta_at_every_step(moved):
     for over_points in (None, "max", "mean"):
         epsilon, delta = moved.curve(over_points)
         assert epsilon[0] == 0
@@ -92,7 +92,7 @@ def test_long_curves_are_thinned_and_keep_their_ends():
     assert delta[-1] == 0
 
 
-def test_repeats_are_shares_of_seeds():
+def test_delta_over_repeats_is_a_share_of_seeds():
     distances = np.array([[[0.0], [1.0]], [[1.0], [1.0]]])  # two seeds, two rows, one point
     moved = Perturbations(np.zeros(1), np.zeros((2, 1)), rows=np.arange(2), distances=distances)
     assert moved.delta(0.5) == [0.75]
@@ -100,14 +100,14 @@ def test_repeats_are_shares_of_seeds():
     assert moved.epsilon(0.75) == [0.0]
 
 
-def test_the_most_influential_rows_come_with_their_sign(moved):
+def test_most_influential_returns_signed_effects(moved):
     rows, effects = moved.most_influential(2)
     assert rows.tolist() == [[11, 10], [13, 12]]
     np.testing.assert_allclose(effects, [[-0.3, 0.1], [1.0, -0.5]])
     assert moved.most_influential(100)[0].shape == (2, 4)
 
 
-def test_the_most_influential_rows_of_a_classifier_are_by_norm_over_classes():
+def test_most_influential_rows_of_a_classifier_are_ordered_by_the_norm_over_classes():
     left_out = np.array([[[0.5, 0.5]], [[0.1, 0.9]], [[0.6, 0.4]]])
     moved = Perturbations(np.array([[0.5, 0.5]]), left_out, rows=np.arange(3))
     rows, effects = moved.most_influential(1)
@@ -116,17 +116,17 @@ def test_the_most_influential_rows_of_a_classifier_are_by_norm_over_classes():
     assert moved.max().shape == (1, 2)
 
 
-def test_losses_are_perturbed_too(moved):
+def test_loss_returns_changes_of_the_loss(moved):
     squared = moved.loss(lambda f, y: (f - y) ** 2, [0.0, 1.0])
     np.testing.assert_allclose(squared.prediction, [0.25, 1.0])
     np.testing.assert_allclose(squared.left_out[3], [0.36, 0.0])
-    with pytest.raises(ValueError, match="2 targets"):
+    with pytest.raises(ValueError, match=r"must be of shape \(2,\), one target for each point"):
         moved.loss(lambda f, y: f, [1.0])
-    with pytest.raises(ValueError, match="elementwise"):
+    with pytest.raises(ValueError, match="one value for each of the 2 points"):
         moved.loss(lambda f, y: np.mean((f - y) ** 2), [0.0, 1.0])
 
 
-def test_what_is_not_finite_is_refused_with_its_point():
+def test_nonfinite_predictions_raise_an_error_that_names_the_point():
     with pytest.raises(ValueError, match="prediction at point 1 is NaN or infinite"):
         Perturbations(np.array([0.0, np.nan]), np.zeros((2, 2)), rows=np.arange(2))
     with pytest.raises(ValueError, match="left_out at point 0 is NaN or infinite"):
@@ -141,11 +141,11 @@ def test_in_sample_is_the_diagonal():
     moved = Perturbations(np.zeros(2), np.array([[1.0, 2.0], [3.0, 4.0]]), rows=np.arange(2))
     assert moved.in_sample().tolist() == [1.0, 4.0]
     assert Perturbations(np.zeros(2), np.array([[3.0, 4.0]]), rows=np.array([1])).in_sample().tolist() == [4.0]
-    with pytest.raises(ValueError, match="need the training rows as points"):
+    with pytest.raises(ValueError, match="needs the training rows as points, but row 1 is not among the 1 points"):
         Perturbations(np.zeros(1), np.zeros((2, 1)), rows=np.arange(2)).in_sample()
 
 
-def test_noise_is_taken_off():
+def test_debiased_rms_removes_the_noise():
     left_out = np.array([[0.3], [-0.3]])
     bags = BagSpread(np.array([1.0]), n_bags=100, n_without=np.array([50, 50]))
     moved = Perturbations(np.zeros(1), left_out, np.arange(2), bags=bags)
@@ -157,14 +157,14 @@ def test_noise_is_taken_off():
 
 def test_without_bags_there_is_no_noise_and_no_scale(moved):
     assert (moved.noise == 0).all()
-    with pytest.raises(ValueError, match="no bags to estimate a scale"):
+    with pytest.raises(ValueError, match="estimated_scale needs reused bags"):
         _ = moved.estimated_scale
-    with pytest.raises(ValueError, match="no bags to estimate a range"):
+    with pytest.raises(ValueError, match="estimated_range needs reused bags"):
         _ = moved.estimated_range
 
 
 @pytest.mark.parametrize("ending", [".npz", ".json"])
-def test_files_are_read_back(moved, tmp_path, ending):
+def test_saved_files_can_be_loaded(moved, tmp_path, ending):
     bags = BagSpread(np.sqrt([1.0, 2.0]), n_bags=100, n_without=np.array([50, 49, 48, 47]))
     full = Perturbations(moved.prediction, moved.left_out, moved.rows, bags=bags)
     full.save(tmp_path / f"moved{ending}")
@@ -173,11 +173,11 @@ def test_files_are_read_back(moved, tmp_path, ending):
     np.testing.assert_array_equal(again.bags.n_without, bags.n_without)
     assert (again.bags.n_bags, again.bags.extent, again.distances) == (100, None, None)
     assert repr(again) == repr(full)
-    with pytest.raises(ValueError, match=r"a .npz or .json file"):
+    with pytest.raises(ValueError, match=r"ends in \.npz or \.json"):
         full.save(tmp_path / "moved.csv")
 
 
-def test_a_frame_has_a_line_for_each_row_and_point(moved):
+def test_to_frame_has_a_line_for_each_row_and_point(moved):
     frame = moved.to_frame()
     assert list(frame) == ["row", "point", "prediction", "left_out", "difference", "distance"]
     line = frame[(frame["row"] == 13) & (frame["point"] == 1)]
@@ -190,7 +190,7 @@ def test_a_frame_has_a_line_for_each_row_and_point(moved):
 
 def test_repr_is_a_table(moved):
     text = repr(moved)
-    assert text.startswith("Perturbations by 4 rows at 2 points\n")
+    assert text.startswith("Perturbations: 4 rows left out one at a time, 2 points\n")
     assert "largest" in text
     assert "noise" not in text
 
@@ -203,12 +203,12 @@ def test_repr_is_a_table(moved):
     (lambda moved: moved.most_influential(0), "'k'"),
     (lambda moved: Perturbations(np.zeros(2), np.zeros((3, 1)), rows=np.arange(3)), "'left_out'"),
 ])  # fmt: skip
-def test_bad_input_is_refused(moved, call, words):
+def test_bad_input_raises(moved, call, words):
     with pytest.raises(ValueError, match=words):
         call(moved)
 
 
-def test_the_worst_case_of_a_randomized_learner_is_over_rows_of_the_chance_over_seeds():
+def test_worst_case_delta_is_the_largest_share_of_seeds_over_rows():
     distances = np.array([[[0.0], [0.3], [0.5]], [[0.9], [0.3], [0.0]], [[0.0], [0.3], [0.5]], [[0.0], [0.0], [0.5]]])
     moved = Perturbations(np.zeros(1), -distances.mean(axis=0), np.arange(3), distances=distances)
     assert moved.worst_case_delta(0.4).tolist() == [0.75]  # the third row, under three of four seeds
@@ -219,14 +219,14 @@ def test_the_worst_case_of_a_randomized_learner_is_over_rows_of_the_chance_over_
     assert [alone.worst_case_delta(epsilon)[0] for epsilon in (0.05, 0.3, 0.5)] == [1.0, 1.0, 0.0]
 
 
-def test_distances_that_are_no_numbers_are_refused():
+def test_nan_distances_raise():
     distances = np.zeros((2, 3, 4))
     distances[1, 2, 3] = np.nan
     with pytest.raises(ValueError, match="distances at point 3 is NaN"):
         Perturbations(np.zeros(4), np.zeros((3, 4)), np.arange(3), distances=distances)
 
 
-def test_what_was_measured_is_saved_with_it(tmp_path):
+def test_scope_is_saved(tmp_path):
     scope = Scope(4, Quantity.CLASS, Rerun.REUSED, 7, "abc", 1.0, 2)
     moved = Perturbations(np.zeros(2), np.zeros((4, 2)), np.arange(4), scope=scope)
     for name in ("moved.npz", "moved.json"):
@@ -234,7 +234,7 @@ def test_what_was_measured_is_saved_with_it(tmp_path):
         assert Perturbations.load(tmp_path / name).scope == scope
 
 
-def test_perturbations_of_a_classifier_are_taken_per_class_or_in_norm():
+def test_changes_of_a_classifier_are_per_class_or_in_norm():
     prediction = np.array([[0.5, 0.5], [1.0, 0.0]])
     left_out = np.array([[[0.2, 0.8], [1.0, 0.0]], [[0.5, 0.5], [0.9, 0.1]], [[0.6, 0.4], [0.4, 0.6]]])
     variance = np.array([[0.25, 0.25], [0.01, 0.04]])
@@ -247,11 +247,11 @@ def test_perturbations_of_a_classifier_are_taken_per_class_or_in_norm():
     np.testing.assert_allclose(norm.noise, np.sqrt([0.5 * 0.01, 0.05 * 0.01]))
     np.testing.assert_array_equal(norm.most_influential(1)[0], moved.most_influential(1)[0])
     np.testing.assert_allclose(norm.most_influential(2)[1], math.sqrt(2) * np.array([[0.3, 0.1], [0.6, 0.1]]))
-    with pytest.raises(ValueError, match="one number at each point"):
+    with pytest.raises(ValueError, match="each point has one number"):
         norm.in_norm()
 
 
-def test_norms_under_several_seeds_are_those_of_each_seed():
+def test_in_norm_with_several_seeds_takes_the_norm_of_each_seed():
     distances = np.array([[[[0.3, 0.4]]], [[[0.6, 0.8]]]])  # two seeds, a row, a point, two classes
     moved = Perturbations(np.zeros((1, 2)), np.full((1, 1, 2), 0.45), np.arange(1), distances=distances)
     np.testing.assert_allclose(moved.in_norm().values, [[0.75]])
@@ -268,19 +268,19 @@ def three_classes(n_rows=5, n_points=7):
     )
 
 
-def test_a_decision_flips_where_another_class_is_ahead_without_the_row():
+def test_a_decision_flips_if_another_class_leads_without_the_row():
     moved = three_classes()
     assert (moved.flips() == (moved.left_out.argmax(axis=2) != moved.prediction.argmax(axis=1))).all()
 
 
-def test_a_tie_is_no_flip():
+def test_a_tie_is_not_a_flip():
     prediction = np.array([[0.5, 0.5], [0.6, 0.4]])
     left_out = np.array([[[0.4, 0.6], [0.5, 0.5]], [[0.5 - 1e-17, 0.5], [0.5 - 1e-16, 0.5 + 1e-16]]])
     moved = Perturbations(prediction, left_out, np.arange(2))
     assert moved.flips().tolist() == [[True, False], [False, False]]
 
 
-def test_a_rule_of_ones_own_flips_where_no_label_is_in_both(monkeypatch):
+def test_a_custom_rule_flips_if_no_label_is_in_both_sets(monkeypatch):
     moved = three_classes()
 
     def above(scores):
@@ -292,13 +292,13 @@ def test_a_rule_of_ones_own_flips_where_no_label_is_in_both(monkeypatch):
     assert (moved.flips(above) == expected).all()
 
 
-def test_numbers_are_no_decisions():
-    with pytest.raises(ValueError, match="Decisions are between classes"):
+def test_flips_rejects_regressors():
+    with pytest.raises(ValueError, match="flips needs the class probabilities"):
         Perturbations(np.array([0.5]), np.array([[0.4]]), np.arange(1)).flips()
 
 
 @pytest.mark.parametrize("ending", [".npz", ".json"])
-def test_a_file_says_its_format_and_one_of_another_is_refused(moved, tmp_path, ending):
+def test_files_have_a_format_and_unknown_formats_raise(moved, tmp_path, ending):
     path = tmp_path / f"moved{ending}"
     moved.save(path)
     read = dict(np.load(path)) if ending == ".npz" else json.loads(path.read_text())
@@ -317,8 +317,8 @@ def test_a_file_says_its_format_and_one_of_another_is_refused(moved, tmp_path, e
         Perturbations.load(path)
 
 
-def test_complex_losses_are_refused(moved):
-    with pytest.raises(TypeError, match="losses are real numbers, and these are complex"):
+def test_complex_losses_raise(moved):
+    with pytest.raises(TypeError, match="complex numbers instead of real ones"):
         moved.loss(lambda prediction, y: prediction - y, np.array([1j, 2j]))
 
 
@@ -338,7 +338,7 @@ def bagged(**more):
     return BaggedRegressor(DecisionTreeRegressor(random_state=0), n_bags=60, random_state=0, **more)
 
 
-def test_a_join_on_the_index_finds_the_right_rows_and_points(frames):
+def test_to_frame_can_be_joined_on_the_index(frames):
     train, test = frames
     moved = leave_one_out(bagged().fit(train[["a", "b"]], train.y), test[["a", "b"]])
     frame = moved.to_frame()
@@ -351,7 +351,7 @@ def test_a_join_on_the_index_finds_the_right_rows_and_points(frames):
     np.testing.assert_array_equal(frame.left_out.to_numpy().reshape(45, 15), moved.left_out)
 
 
-def test_the_most_influential_rows_are_called_as_in_the_training_frame(frames):
+def test_most_influential_rows_have_the_index_of_the_training_frame(frames):
     train, test = frames
     moved = leave_one_out(bagged().fit(train[["a", "b"]], train.y), test[["a", "b"]])
     named = moved.most_influential(3)[0]
@@ -359,14 +359,14 @@ def test_the_most_influential_rows_are_called_as_in_the_training_frame(frames):
     np.testing.assert_array_equal(named, train.index.to_numpy()[positions])
 
 
-def test_names_that_were_given_come_before_the_index(frames):
+def test_row_ids_take_precedence_over_the_index(frames):
     train, test = frames
     names = [f"row {k}" for k in range(45)]
     moved = leave_one_out(bagged().fit(train[["a", "b"]], train.y, row_ids=names), test[["a", "b"]])
     assert set(moved.most_influential(2)[0].ravel()) <= set(names)
 
 
-def test_without_names_rows_and_points_are_counted(frames):
+def test_without_an_index_rows_and_points_are_numbered(frames):
     train, test = (frame[["a", "b"]].to_numpy() for frame in frames)
     moved = leave_one_out(bagged().fit(train, frames[0].y), test)
     assert moved.names.rows is None
@@ -376,7 +376,7 @@ def test_without_names_rows_and_points_are_counted(frames):
     assert again.names.rows is None
 
 
-def test_classes_are_called_by_their_labels():
+def test_to_frame_has_class_labels():
     X, y = load_iris(return_X_y=True, as_frame=True)
     labels = np.array(["setosa", "versicolor", "virginica"])[y]
     moved = leave_one_out(BaggedClassifier(DecisionTreeClassifier(), n_bags=50, random_state=0).fit(X, labels), X[:2])
@@ -386,7 +386,7 @@ def test_classes_are_called_by_their_labels():
     assert refits.to_frame()["class"].unique().tolist() == ["setosa", "versicolor", "virginica"]
 
 
-def test_predictions_made_once_keep_the_names_of_their_points(frames):
+def test_predict_once_keeps_the_index_of_the_points(frames):
     train, test = frames
     model = bagged().fit(train[["a", "b"]], train.y)
     once = model.predict_once(test[["a", "b"]])
@@ -395,7 +395,7 @@ def test_predictions_made_once_keep_the_names_of_their_points(frames):
 
 
 @pytest.mark.parametrize("ending", [".npz", ".json"])
-def test_names_survive_a_file(frames, ending, tmp_path):
+def test_names_are_saved_and_loaded(frames, ending, tmp_path):
     train, test = frames
     days = pd.Series(pd.date_range("2020-01-01", periods=9).repeat(5), name="day")
     moved = leave_one_out(bagged().fit(train[["a", "b"]], train.y, groups=days), test[["a", "b"]])
@@ -407,7 +407,7 @@ def test_names_survive_a_file(frames, ending, tmp_path):
     assert again.to_frame().shape == moved.to_frame().shape
 
 
-def test_names_are_written_as_numbers_and_texts():
+def test_names_are_written_as_numbers_and_strings():
     names = Names(np.array([1, "a", (2, "b")], dtype=object), pd.Index([3, 4]), np.array([True, False]))
     written = json.loads(json.dumps(names.to_dict()))
     assert written == {"rows": [1, "a", "(2, 'b')"], "points": [3, 4], "classes": [True, False]}
@@ -417,7 +417,7 @@ def test_names_are_written_as_numbers_and_texts():
     assert Names.from_dict({}).of_rows(np.array([5])).tolist() == [5]
 
 
-def test_counted_units_have_no_names():
+def test_numbered_units_have_no_names():
     assert Names.of(Units(RowIds(None, 3))).rows is None
     assert Names.of(Units.of_groups([5, 5, 7], 3)).rows.tolist() == [5, 7]
 
@@ -431,20 +431,20 @@ ROWS = np.repeat(LINES, COUNTS, axis=0)
 
 
 @pytest.mark.parametrize("order", [0.5, 1, 2, 3, 40, math.inf])
-def test_a_norm_of_lines_is_that_of_their_rows(order):
+def test_norms_of_lines_with_counts_equal_those_of_all_rows(order):
     lines = LINES * (COUNTS > 0)[:, None, None]  # a line without rows has no distance
     np.testing.assert_allclose(norm(lines, order, COUNTS), norm(ROWS, order), rtol=1e-14)
 
 
 @pytest.mark.parametrize("level", [0.0, 0.25, 0.3, 1.0])
-def test_shares_of_lines_are_those_of_their_rows(level):
+def test_shares_of_lines_with_counts_equal_those_of_all_rows(level):
     np.testing.assert_array_equal(share_above(LINES, level, COUNTS), share_above(ROWS, level))
     np.testing.assert_array_equal(shares_above(LINES, np.array([level]), COUNTS)[..., 0], share_above(ROWS, level))
     np.testing.assert_array_equal(shares_above(ROWS, np.array([level]))[..., 0], share_above(ROWS, level))
 
 
 @pytest.mark.parametrize("allowed", range(13))
-def test_order_statistics_of_lines_are_those_of_their_rows(allowed):
+def test_order_statistics_of_lines_with_counts_equal_those_of_all_rows(allowed):
     np.testing.assert_array_equal(exceeded_by(allowed, LINES, COUNTS), exceeded_by(allowed, ROWS))
 
 
@@ -454,16 +454,16 @@ def test_order_statistics_of_lines_are_those_of_their_rows(allowed):
 POINTS = np.array([2.0, 4.0])
 
 
-def test_the_noise_is_that_of_the_bags_that_are_not_shared():
+def test_noise_comes_from_the_bags_that_the_averages_do_not_share():
     spread = BagSpread(POINTS, n_bags=10, n_without=np.array([5, 2]))
     assert spread.noise == pytest.approx(POINTS * np.sqrt(((1 / 5 - 1 / 10) + (1 / 2 - 1 / 10)) / 2))
 
 
-def test_all_bags_have_no_noise():
+def test_with_all_bags_there_is_no_noise():
     assert BagSpread(POINTS).noise.tolist() == [0.0, 0.0]
 
 
-def test_what_can_be_measured_is_read_back():
+def test_valid_bag_spreads_are_accepted():
     values = {"deviation": POINTS, "extent": POINTS, "n_bags": 10, "n_without": np.array([5, 2])}
     assert BagSpread.checked(values, (2,)).n_bags == 10
 
@@ -472,8 +472,8 @@ def test_what_can_be_measured_is_read_back():
     {"deviation": np.array([np.nan, 1.0])}, {"deviation": -POINTS}, {"deviation": POINTS[:1]},
     {"extent": np.array([np.inf, 1.0])}, {"n_bags": -3}, {"n_bags": 2.5}, {"n_without": np.array([0, 1])},
 ])  # fmt: skip
-def test_what_cannot_be_measured_is_not(wrong):
-    with pytest.raises(ValueError, match=r"no finite number at each point|numbers below one"):
+def test_invalid_bag_spreads_raise(wrong):
+    with pytest.raises(ValueError, match=r"must be finite and nonnegative|must be at least 1"):
         BagSpread.checked({"deviation": POINTS, **wrong}, (2,))
 
 
@@ -544,21 +544,21 @@ def assert_the_same(dense, shared):
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize("prediction_range", RANGES, ids=str)
 @pytest.mark.parametrize("n_bags", [3, 30])
-def test_every_summary_is_that_of_all_rows(scheme, prediction_range, n_bags, monkeypatch):
+def test_summaries_of_shared_lines_equal_those_of_all_rows(scheme, prediction_range, n_bags, monkeypatch):
     about = {"n_bags": n_bags, "prediction_range": prediction_range, "random_state": 1}
     assert_the_same(*both(BaggedRegressor(DecisionTreeRegressor(), scheme=scheme, **about), SHARED_POINTS, monkeypatch))
 
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("scheme", SCHEMES[:3], ids=str)
-def test_units_in_the_same_bags_are_alike(scheme, monkeypatch):
+def test_groups_in_the_same_bags_share_a_line(scheme, monkeypatch):
     model = BaggedRegressor(DecisionTreeRegressor(), scheme=scheme, n_bags=12, random_state=1)
     assert_the_same(*both(model, SHARED_POINTS, monkeypatch, groups=GROUPS))
 
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_classes_that_are_lost_with_a_row_are_looked_at_one_by_one(scheme, monkeypatch):
+def test_rows_that_take_a_class_with_them_have_their_own_line(scheme, monkeypatch):
     labels = np.where(np.arange(60) < 30, "a", "b").astype(object)
     labels[11] = "alone"
     model = BaggedClassifier(GaussianNB(), scheme=scheme, n_bags=25, random_state=3)
@@ -577,7 +577,7 @@ def assert_the_same_norms(dense, shared):
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("drawn", [True, False])
-def test_rows_in_nearly_all_of_very_many_bags_lose_no_digits(drawn):
+def test_rows_in_nearly_all_of_many_bags_lose_no_precision(drawn):
     """Against sums without any rounding; the sum over the bags with a row has 3,000 terms that cancel."""
     n, n_bags, rng = 6, 3_000, np.random.default_rng(0)
     bags = Bags([np.delete(np.arange(n), b % 5) if b < 15 else np.arange(1, n - 1) for b in range(n_bags)], n)
@@ -595,7 +595,7 @@ def test_rows_in_nearly_all_of_very_many_bags_lose_no_digits(drawn):
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_norms_of_order_below_one_differ_by_rounding_to_that_power_at_most(scheme, monkeypatch):
+def test_norms_of_order_below_one_differ_by_at_most_rounding_to_that_power(scheme, monkeypatch):
     model = BaggedRegressor(DecisionTreeRegressor(), scheme=scheme, n_bags=30, random_state=1)
     dense, shared = both(model, SHARED_POINTS, monkeypatch)
     off = np.abs(np.asarray(shared.values) - dense.values).max()
@@ -606,7 +606,7 @@ def test_norms_of_order_below_one_differ_by_rounding_to_that_power_at_most(schem
 
 
 @pytest.mark.kernels
-def test_all_bags_have_weights(monkeypatch):
+def test_shared_lines_work_with_weighted_bags(monkeypatch):
     model = BaggedRegressor(DecisionTreeRegressor(), scheme=BernoulliSubbagging(0.3), n_bags="all")
     assert_the_same(*both(model, SHARED_POINTS, monkeypatch, data=(X[:8], Y[:8])))
 
@@ -616,7 +616,7 @@ def model_of_few_bags(**about):
 
 
 @pytest.mark.kernels
-def test_losses_and_files_keep_lines(monkeypatch, tmp_path):
+def test_losses_and_files_keep_shared_lines(monkeypatch, tmp_path):
     dense, shared = both(model_of_few_bags(), SHARED_POINTS, monkeypatch)
     losses = [moved.loss(lambda f, y: (f - y) ** 2, np.arange(4.0)) for moved in (dense, shared)]
     assert_the_same_norms(*losses)
@@ -628,7 +628,7 @@ def test_losses_and_files_keep_lines(monkeypatch, tmp_path):
 
 
 @pytest.mark.kernels
-def test_displays_count_a_line_as_often_as_it_has_rows(monkeypatch):
+def test_displays_count_each_line_once_per_row(monkeypatch):
     pytest.importorskip("matplotlib").use("Agg")
     dense, shared = both(model_of_few_bags(), SHARED_POINTS, monkeypatch)
     for point in (None, 2):
@@ -640,7 +640,7 @@ def test_displays_count_a_line_as_often_as_it_has_rows(monkeypatch):
 
 
 @pytest.mark.kernels
-def test_a_frame_and_in_sample_are_of_each_row(monkeypatch):
+def test_to_frame_and_in_sample_cover_each_row(monkeypatch):
     pytest.importorskip("pandas")
     dense, shared = both(model_of_few_bags(), X, monkeypatch)
     np.testing.assert_allclose(shared.to_frame()["left_out"], dense.to_frame()["left_out"], rtol=1e-12)
@@ -648,7 +648,7 @@ def test_a_frame_and_in_sample_are_of_each_row(monkeypatch):
 
 
 @pytest.mark.kernels
-def test_streaming_holds_rows_together_too(monkeypatch):
+def test_streaming_shares_lines(monkeypatch):
     monkeypatch.setattr(average_module, "_DENSE_BYTES", 0)
     shared = leave_one_out(model_of_few_bags(), SHARED_POINTS, X_train=X, y_train=Y)
     assert isinstance(shared.left_out, SparseLeftOut)
@@ -657,14 +657,14 @@ def test_streaming_holds_rows_together_too(monkeypatch):
 
 
 @pytest.mark.kernels
-def test_rows_in_several_bags_each_are_not_worth_it(monkeypatch):
+def test_lines_are_not_shared_if_rows_are_in_many_bags(monkeypatch):
     monkeypatch.setattr(average_module, "_DENSE_BYTES", 0)
     model = BaggedRegressor(DecisionTreeRegressor(), scheme=Subbagging(0.5), n_bags=30, random_state=0).fit(X, Y)
     assert isinstance(leave_one_out(model, SHARED_POINTS).left_out, np.ndarray)
 
 
 @pytest.mark.kernels
-def test_the_array_is_refused_where_it_is_large(monkeypatch):
+def test_large_arrays_of_all_rows_raise(monkeypatch):
     _, shared = both(model_of_few_bags(), SHARED_POINTS, monkeypatch)
     monkeypatch.setattr(average_module, "MOST_BYTES", 8 * 60 * 4 - 1)
     sentence = r"An array of 60 rows by 4 points would need .* GiB, .* leave_one_out\(model, X, rows=...\)"
@@ -675,12 +675,12 @@ def test_the_array_is_refused_where_it_is_large(monkeypatch):
     assert shared.max().shape == (4,)
     with pytest.raises(IndexError, match="There are only 60 rows"):
         shared.left_out[60]
-    with pytest.raises(TypeError, match="Take the rows first"):
+    with pytest.raises(TypeError, match="Select rows first and then points"):
         shared.left_out[1, 2]
 
 
 @pytest.mark.kernels
-def test_more_than_the_machine_has_is_refused(monkeypatch):
+def test_arrays_larger_than_memory_raise(monkeypatch):
     model = model_of_few_bags().fit(X, Y)
     monkeypatch.setattr(average_module.os, "sysconf", lambda name: 1)
     with pytest.raises(ValueError, match=r"60 rows at 4 points would need .*rows=10_000"):
@@ -693,7 +693,7 @@ def test_more_than_the_machine_has_is_refused(monkeypatch):
 @pytest.mark.kernels
 @pytest.mark.parametrize("scheme", [Subbagging(5), Subbagging(0.5)], ids=str)
 @pytest.mark.parametrize("prediction_range", RANGES, ids=str)
-def test_some_rows_are_the_lines_of_all(scheme, prediction_range):
+def test_a_result_for_some_rows_equals_those_rows_of_the_full_result(scheme, prediction_range):
     about = {"n_bags": 40, "prediction_range": prediction_range, "random_state": 0}
     model = BaggedRegressor(DecisionTreeRegressor(), scheme=scheme, **about).fit(X, Y)
     everything, some = leave_one_out(model, SHARED_POINTS), np.array([int(Y.argmax()), 3, 59, int(Y.argmin())])
@@ -705,19 +705,19 @@ def test_some_rows_are_the_lines_of_all(scheme, prediction_range):
 
 
 @pytest.mark.kernels
-def test_rows_are_drawn_and_say_so():
+def test_rows_can_be_drawn_at_random_and_the_repr_says_so():
     model = model_of_few_bags().fit(X, Y)
     moved = leave_one_out(model, SHARED_POINTS, rows=20, random_state=5)
     assert len(set(moved.rows.tolist())) == 20
     assert moved.rows.tolist() == leave_one_out(model, SHARED_POINTS, rows=20, random_state=5).rows.tolist()
     assert moved.rows.tolist() != leave_one_out(model, SHARED_POINTS, rows=20, random_state=6).rows.tolist()
-    assert "Perturbations by 20 of 60 rows" in repr(moved)
+    assert "Perturbations: 20 of 60 rows left out one at a time" in repr(moved)
     assert leave_one_out(model, SHARED_POINTS, rows=60).scope.n_rows is None
 
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("rows", [0, 61, [60], [-1], [1, 1], [], [0.5], "a", [[1]], True])
-def test_rows_that_are_none_are_refused(rows):
+def test_invalid_rows_raise(rows):
     with pytest.raises((ValueError, TypeError), match="'rows' parameter of leave_one_out must be"):
         leave_one_out(model_of_few_bags().fit(X, Y), SHARED_POINTS, rows=rows)
 
@@ -736,7 +736,7 @@ class Known(PredictionRange):
 
 
 @pytest.mark.kernels
-def test_a_billion_rows():
+def test_a_billion_rows_are_summarized_without_an_array_of_all():
     n, law = 10**9, Subbagging(50).resolve(10**9)
     bags = law.draw(40, 0)
     raw = np.random.default_rng(0).normal(size=(40, 3))
@@ -762,7 +762,7 @@ def test_a_billion_rows():
 
 
 @pytest.mark.kernels
-def test_rows_in_no_bag_move_nothing_at_all():
+def test_rows_in_no_bag_change_nothing_at_all():
     law = Subbagging(2).resolve(9)
     bags = Bags([[0, 1], [1, 2], [4, 5]], 9)
     average = BagAverage(law, bags, np.full(3, 1 / 3), True, np.empty(0))

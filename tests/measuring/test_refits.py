@@ -60,7 +60,7 @@ def data():
     return rng.normal(size=(25, 3)), rng.normal(size=25), rng.normal(size=(7, 3))
 
 
-def test_refits_are_fits_without_the_row(data):
+def test_refits_equal_fits_without_the_row(data):
     X, y, points = data
     moved = leave_one_out_refit(Ridge(), X, y, points)
     np.testing.assert_allclose(moved.prediction, Ridge().fit(X, y).predict(points))
@@ -69,7 +69,7 @@ def test_refits_are_fits_without_the_row(data):
         np.testing.assert_allclose(moved.left_out[row], without)
 
 
-def test_some_rows_can_be_chosen_and_jobs_do_not_matter(data, monkeypatch):
+def test_rows_can_be_chosen_and_n_jobs_does_not_matter(data, monkeypatch):
     X, y, points = data
     every = leave_one_out_refit(DecisionTreeRegressor(), X, y, points, random_state=0)
     some = leave_one_out_refit(DecisionTreeRegressor(), X, y, points, rows=[3, 20], n_jobs=2, random_state=0)
@@ -80,7 +80,7 @@ def test_some_rows_can_be_chosen_and_jobs_do_not_matter(data, monkeypatch):
     np.testing.assert_array_equal(again.left_out, every.left_out)
 
 
-def test_the_seed_is_the_same_with_and_without_the_row_and_differs_between_repeats(data):
+def test_the_seed_is_the_same_without_the_row_and_differs_between_repeats(data):
     X, y, points = data
     seen = []
 
@@ -122,7 +122,7 @@ def test_a_bagged_model_is_refitted_under_the_law_without_one(data):
     assert seen == [(25, 5.0), (24, 4.8)]
 
 
-def test_classifiers_are_refitted_too_and_a_class_that_vanishes_gets_probability_zero():
+def test_a_class_that_vanishes_with_a_row_gets_probability_zero():
     X, y = np.arange(8.0)[:, None], np.array(["a", "a", "a", "b", "b", "b", "b", "c"])
     moved = leave_one_out_refit(LogisticRegression(), X, y, X)
     assert moved.left_out.shape == (8, 8, 3)
@@ -130,7 +130,7 @@ def test_classifiers_are_refitted_too_and_a_class_that_vanishes_gets_probability
     assert (moved.left_out[0, :, 2] > 0).all()
 
 
-def test_progress_is_told_after_each_fit(data):
+def test_progress_is_reported_after_each_fit(data):
     X, y, points = data
     calls = []
     with on_progress(lambda *numbers: calls.append(numbers)):
@@ -161,13 +161,13 @@ def test_corollary_17_holds_for_a_bagged_model(data):
 
 
 @pytest.mark.parametrize("rows", [[25], [-1], [0.5], "ab", [], [[1]]])
-def test_rows_that_are_none_are_refused(rows, data):
+def test_invalid_rows_raise(rows, data):
     X, y, points = data
     with pytest.raises((ValueError, TypeError), match="row"):
         leave_one_out_refit(Ridge(), X, y, points, rows=rows)
 
 
-def test_bad_refits_are_refused(data):
+def test_bad_input_raises(data):
     X, y, points = data
     with pytest.raises(TypeError, match="'estimator' parameter of leave_one_out_refit"):
         leave_one_out_refit("ridge", X, y, points)
@@ -182,17 +182,17 @@ def test_bad_refits_are_refused(data):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_a_resolved_scheme_is_refitted_under_its_own_law_without_one(scheme, data):
+def test_a_resolved_scheme_uses_its_own_law_without_one(scheme, data):
     X, y, points = data
     settings = {"n_bags": 10, "random_state": 0}
     plain = leave_one_out_refit(BaggedRegressor(Ridge(), scheme=scheme, **settings), X, y, points, rows=[2])
     law = leave_one_out_refit(BaggedRegressor(Ridge(), scheme=scheme.resolve(25), **settings), X, y, points, rows=[2])
     np.testing.assert_array_equal(plain.left_out, law.left_out)
-    with pytest.raises(ValueError, match="noise of the bags is not known"):
+    with pytest.raises(ValueError, match="bagging noise is unknown"):
         _ = plain.noise
 
 
-def test_a_bagged_model_inside_a_pipeline_is_refitted_under_the_law_without_one(data):
+def test_a_bagged_model_in_a_pipeline_uses_the_law_without_one(data):
     X, y, points = data
     bagged = BaggedRegressor(Ridge(), scheme=Subbagging(0.5), n_bags=10, random_state=0)
     inside = leave_one_out_refit(make_pipeline(FunctionTransformer(), bagged), X[:24], y[:24], points, rows=[0, 5])
@@ -200,22 +200,22 @@ def test_a_bagged_model_inside_a_pipeline_is_refitted_under_the_law_without_one(
     np.testing.assert_array_equal(inside.left_out, alone.left_out)
 
 
-def test_repeats_of_a_learner_without_seeds_are_refused(data):
+def test_repeats_need_a_learner_with_a_free_random_state(data):
     X, y, points = data
     for learner in (Ridge(random_state=3), LinearRegression(), BaggedRegressor(LinearRegression(), random_state=0)):
-        with pytest.raises(ValueError, match="every repeat would be the same"):
+        with pytest.raises(ValueError, match="all repeats would be equal"):
             leave_one_out_refit(learner, X, y, points, n_repeats=2)
 
 
-def test_replacements_must_look_like_what_they_replace(data):
+def test_replacements_must_have_the_same_types_and_columns(data):
     X, y, _ = data
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     for other, targets in ((frame[["c", "b", "a"]], y), (frame[["a", "b"]], y), (X, y), (frame, y.astype(str))):
-        with pytest.raises(ValueError, match="must look like what they replace"):
+        with pytest.raises(ValueError, match="must have the same types and columns as X and y"):
             replace_one_refit(Ridge(), frame, y, other, targets, frame[:2])
 
 
-def test_ensembles_that_see_fewer_rows_are_left_as_they_are(data):
+def test_ensembles_fitted_to_fewer_rows_are_not_changed(data):
     X, y, points = data
     inner = BaggedRegressor(Ridge(), n_bags=4)
     search = GridSearchCV(inner, {"n_bags": [3, 4]}, cv=2)
@@ -245,14 +245,14 @@ def test_ensembles_at_the_end_of_a_pipeline_keep_the_law_without_a_row(data):
         assert set(seen) == {len(y) // 2}  # 12 of 25 rows, and 12 of 24
 
 
-def test_the_noise_of_bags_is_not_known_where_rows_are_replaced(data):
+def test_the_noise_is_unknown_if_rows_are_replaced(data):
     X, y, points = data
     moved = replace_one_refit(BaggedRegressor(Ridge(), n_bags=5), X, y, X[::-1], y[::-1], points, rows=[0])
-    with pytest.raises(ValueError, match="noise of the bags is not known"):
+    with pytest.raises(ValueError, match="bagging noise is unknown"):
         _ = moved.noise
 
 
-def test_targets_that_are_missing_are_refused_in_refits(data):
+def test_missing_targets_raise(data):
     X, y, points = data
     y = y.copy()
     y[3] = np.nan
@@ -260,7 +260,7 @@ def test_targets_that_are_missing_are_refused_in_refits(data):
         leave_one_out_refit(DecisionTreeRegressor(criterion="absolute_error"), X, y, points, rows=[0])
 
 
-def test_folds_are_predicted_at_the_points_and_at_their_own_rows():
+def test_refit_without_predicts_at_the_points_and_at_the_fold():
     X, y = np.zeros((4, 1)), np.array([0.0, 2.0, 4.0, 6.0])
     folds = [np.array([], dtype=int), np.array([0, 1]), np.array([3])]
     fits = refit_without(DummyRegressor(), X, y, folds, X[:3], one_less=False)
@@ -272,7 +272,7 @@ def test_folds_are_predicted_at_the_points_and_at_their_own_rows():
     ]
 
 
-def test_folds_keep_the_law_without_one_only_where_they_are_single_rows(data):
+def test_refit_without_uses_the_law_without_one_only_for_single_rows(data):
     X, y, points = data
     seen = []
 
@@ -300,7 +300,7 @@ def counting():
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_only_bags_with_the_row_are_fitted_again(scheme, data):
+def test_only_bags_with_the_row_are_refitted(scheme, data):
     X, y, points = data
     learner, seen = counting()
     model = BaggedRegressor(learner, scheme=scheme, n_bags=20, random_state=0)
@@ -316,7 +316,7 @@ def test_only_bags_with_the_row_are_fitted_again(scheme, data):
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_forgetting_each_row_is_fitting_without_it(scheme, n_jobs, data):
+def test_forgetting_each_row_equals_fitting_without_it(scheme, n_jobs, data):
     X, y, points = data
     model = BaggedRegressor(DecisionTreeRegressor(max_features=1), scheme=scheme, n_bags=10, random_state=0)
     moved = leave_one_out_refit(model, X, y, points, rows=[0, 12], n_jobs=n_jobs)
@@ -328,7 +328,7 @@ def test_forgetting_each_row_is_fitting_without_it(scheme, n_jobs, data):
         np.testing.assert_array_equal(moved.left_out[place], fresh)
 
 
-def test_classifiers_forget_in_refits_too_and_a_class_that_vanishes_gets_probability_zero():
+def test_after_forgetting_a_class_that_vanishes_gets_probability_zero():
     X, y = np.arange(9.0)[:, None], np.array(["a", "a", "a", "b", "b", "b", "b", "b", "c"])
     model = BaggedClassifier(DecisionTreeClassifier(), n_bags=10, random_state=0)
     moved = leave_one_out_refit(model, X, y, X)
@@ -339,7 +339,7 @@ def test_classifiers_forget_in_refits_too_and_a_class_that_vanishes_gets_probabi
     np.testing.assert_array_equal(moved.left_out[8, :, :2], fresh.predict_proba(X))
 
 
-def test_models_that_keep_no_rows_are_refitted_like_others(data):
+def test_keep_rows_does_not_change_refits(data):
     X, y, points = data
     found = [
         leave_one_out_refit(BaggedRegressor(Ridge(), n_bags=5, keep_rows=keeps, random_state=0), X, y, points, rows=[3])
@@ -348,7 +348,7 @@ def test_models_that_keep_no_rows_are_refitted_like_others(data):
     np.testing.assert_array_equal(found[0].left_out, found[1].left_out)
 
 
-def test_matched_bags_move_predictions_less_than_bags_drawn_anew(data):
+def test_matched_bags_change_predictions_less_than_new_bags(data):
     """Bags that stay as they are add no noise: v / B against 2 s^2 / B. Seeds are fixed; the ratio is about four."""
     X, y, points = data
     learner = DecisionTreeRegressor()
@@ -368,7 +368,7 @@ def test_matched_bags_move_predictions_less_than_bags_drawn_anew(data):
     assert moved.scope.coupling == "matched"
 
 
-def test_a_scheme_of_your_own_is_still_fitted_anew(data):
+def test_a_custom_scheme_without_matched_bags_is_refitted_completely(data):
     X, y, points = data
     learner, seen = counting()
     moved = leave_one_out_refit(
@@ -378,7 +378,7 @@ def test_a_scheme_of_your_own_is_still_fitted_anew(data):
     assert moved.scope.coupling == "any"
 
 
-def test_progress_counts_each_row_that_is_forgotten(data):
+def test_progress_counts_each_forgotten_row(data):
     X, y, points = data
     calls = []
     with on_progress(lambda *numbers: calls.append(numbers)):
@@ -387,7 +387,7 @@ def test_progress_counts_each_row_that_is_forgotten(data):
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
 
 
-def test_a_replacement_takes_the_name_of_what_it_replaces(data):
+def test_a_replacement_keeps_the_row_id(data):
     X, y, points = data
     learner, _ = counting()
     model = BaggedRegressor(learner, n_bags=10, random_state=0)
@@ -395,7 +395,7 @@ def test_a_replacement_takes_the_name_of_what_it_replaces(data):
     assert (moved.values == 0).all()  # the same row under the same name changes nothing
 
 
-def test_a_row_whose_loss_leaves_one_class_is_measured_as_ever():
+def test_a_row_whose_loss_leaves_one_class_is_measured():
     X = np.arange(6.0)[:, None]
     model = BaggedClassifier(DecisionTreeClassifier(), n_bags=5, random_state=0)
     moved = leave_one_out_refit(model, X, [0, 0, 0, 0, 0, 1], X[:2])
@@ -404,7 +404,7 @@ def test_a_row_whose_loss_leaves_one_class_is_measured_as_ever():
     assert leave_one_out_refit(model, X, np.zeros(6), X[:2]).left_out.shape == (6, 2, 1)
 
 
-def test_refits_take_the_names_of_a_fitted_model_or_given_ones(data):
+def test_refits_use_given_row_ids_or_those_of_a_fitted_model(data):
     X, y, points = data
     names = [f"row {k}" for k in range(len(y))]
     model = BaggedRegressor(DecisionTreeRegressor(random_state=0), n_bags=6, random_state=0).fit(X, y, row_ids=names)
@@ -429,7 +429,7 @@ def test_bags_are_matched_inside_pipelines_and_target_transformers(data):
         np.testing.assert_allclose(moved.left_out, plain.left_out)
 
 
-def test_several_outputs_are_measured_by_refits_of_any_estimator(data):
+def test_refits_of_any_estimator_measure_several_outputs(data):
     X, y, points = data
     both = pd.DataFrame({"up": y, "down": -3 * y})
     moved = leave_one_out_refit(LinearRegression(), X, both, points)
@@ -441,7 +441,7 @@ def test_several_outputs_are_measured_by_refits_of_any_estimator(data):
     assert (moved.scope.quantity, moved.scope.rerun) == (Quantity.OUTPUT, Rerun.ALONE)
 
 
-def test_a_bagged_model_of_several_outputs_is_refitted_as_it_is_certified(data):
+def test_refits_of_a_bagged_model_of_several_outputs_match_its_certificate(data):
     X, y, points = data
     both = np.column_stack([y, y**2])
     model = BaggedRegressor(Ridge(), n_bags=7, random_state=0)
@@ -454,14 +454,14 @@ def test_a_bagged_model_of_several_outputs_is_refitted_as_it_is_certified(data):
     assert everything.in_norm().scope.mismatch(certify(model.output(0)).scope) is not None
 
 
-def test_other_refits_take_one_output_at_a_time(data):
+def test_replacements_and_folds_take_one_output_at_a_time(data):
     X, y, points = data
     both = np.column_stack([y, y])
-    with pytest.raises(ValueError, match="take one column at a time"):
+    with pytest.raises(ValueError, match="pass one column at a time"):
         replace_one_refit(Ridge(), X, both, X, both, points)
-    with pytest.raises(ValueError, match="take one column at a time"):
+    with pytest.raises(ValueError, match="pass one column at a time"):
         jackknife_intervals_refit(Ridge(), X, both, points)
-    with pytest.raises(ValueError, match="take one column at a time"):
+    with pytest.raises(ValueError, match="pass one column at a time"):
         leave_one_out_refit(LogisticRegression(), X, both > 0, points)
     with pytest.raises(ValueError, match="without missing values"):
         leave_one_out_refit(Ridge(), X, pd.DataFrame({"a": ["x"] * 25, "b": y}), points)
@@ -470,7 +470,7 @@ def test_other_refits_take_one_output_at_a_time(data):
 @pytest.mark.parametrize("scheme", [Subbagging(0.5), BernoulliSubbagging(0.1), ClassicalBagging(0.4)], ids=str)
 @pytest.mark.parametrize("groups", [None, np.arange(24) // 2])
 @pytest.mark.parametrize("classes", [False, True])
-def test_a_fitted_model_is_refitted_as_an_unfitted_one_is(scheme, groups, classes):
+def test_a_fitted_model_is_refitted_like_an_unfitted_one(scheme, groups, classes):
     rng = np.random.default_rng(0)
     X, Z, y = rng.normal(size=(24, 2)), rng.normal(size=(5, 2)), rng.normal(size=24)
     if classes:
@@ -489,7 +489,7 @@ def test_a_fitted_model_is_refitted_as_an_unfitted_one_is(scheme, groups, classe
     assert (found.spread**2 >= changes - 1e-12).all()  # a mean of squares is at least the square of the mean
 
 
-def test_a_fitted_model_of_strata_is_refitted_as_an_unfitted_one_is(data):
+def test_a_fitted_model_with_strata_is_refitted_like_an_unfitted_one(data):
     X, y, Z = data
     labels = np.where(y > 0, "a", "b")
     model = BaggedClassifier(DecisionTreeClassifier(), scheme=StratifiedSubbagging(0.5), n_bags=30, random_state=0)
@@ -503,7 +503,7 @@ def test_a_fitted_model_of_strata_is_refitted_as_an_unfitted_one_is(data):
     assert not may_refit_without(own)  # whose bags are other ones without a row
 
 
-def test_very_large_and_very_small_numbers_are_refitted_without_overflow():
+def test_extreme_numbers_do_not_overflow():
     X, y = np.arange(12.0)[:, None], np.arange(12.0)
     for unit in (1e200, 1e-200):
         model = BaggedRegressor(DecisionTreeRegressor(), n_bags=20, random_state=0).fit(X, unit * y)
@@ -520,12 +520,12 @@ GROUPS = ["p", "q", "p", "r", "q"]
 UNITS = Units.of_groups(GROUPS, 5)
 
 
-def test_all_rows_of_a_unit_are_left_out():
+def test_all_rows_of_a_group_are_left_out():
     assert [rows_without(UNITS, unit).tolist() for unit in range(3)] == [[1, 3, 4], [0, 2, 3], [0, 1, 2, 4]]
     assert rows_without(Units(RowIds(None, 3)), 1).tolist() == [0, 2]
 
 
-def test_the_rows_of_a_replacement_stand_where_the_unit_stood():
+def test_replacement_rows_are_inserted_where_the_group_was():
     same = replacing_units(UNITS, ["q", "p", "r", "p", "q"], 5, "here")
     assert rows_replaced(UNITS, same, 0).tolist() == [6, 1, 8, 3, 4]
     assert rows_replaced(UNITS, same, 2).tolist() == [0, 1, 2, 7, 4]
@@ -535,17 +535,17 @@ def test_the_rows_of_a_replacement_stand_where_the_unit_stood():
 
 
 @pytest.mark.parametrize(("groups", "why"), [
-    (None, "the unit of each replacement"), (["p", "q", "q"], "the same units as groups"),
-    (["p", "q", "r", "s"], "the same units as groups"), (["p", "q", "s"], "'r'"),
+    (None, "the group of each replacement"), (["p", "q", "q"], "the same groups as 'groups'"),
+    (["p", "q", "r", "s"], "some of these groups replace no group"), (["p", "q", "s"], "'r' has no replacement"),
 ])  # fmt: skip
-def test_replacements_of_other_units_are_refused(groups, why):
+def test_replacements_for_other_groups_raise(groups, why):
     with pytest.raises(ValueError, match=f"'groups_replacement' parameter of here must be .*{why}"):
         replacing_units(UNITS, groups, 0 if groups is None else len(groups), "here")
-    with pytest.raises(ValueError, match="None without groups"):
+    with pytest.raises(ValueError, match="None if groups is None"):
         replacing_units(Units(RowIds(None, 3)), [1, 2, 3], 3, "here")
 
 
-def test_a_bagged_model_is_told_its_units_also_at_the_end_of_a_pipeline():
+def test_a_bagged_model_gets_its_groups_at_the_end_of_a_pipeline():
     bagged = BaggedRegressor(n_bags=5)
     assert names_of_rows(bagged, UNITS)["groups"].tolist() == GROUPS
     assert names_of_rows(bagged, Units(RowIds(None, 2)))["row_ids"].tolist() == [0, 1]
@@ -555,7 +555,7 @@ def test_a_bagged_model_is_told_its_units_also_at_the_end_of_a_pipeline():
     assert names_of_rows(bagged, UNITS, UNITS)["groups"].tolist() == GROUPS * 2
 
 
-def test_a_fitted_model_knows_its_units():
+def test_groups_of_a_fitted_model_are_the_default():
     X, y = np.arange(5.0)[:, None], np.arange(5.0)
     model = BaggedRegressor(n_bags=5, scheme=Subbagging(1), random_state=0).fit(X, y, groups=GROUPS)
     assert units_for(model, X, 5, None, None, "here") is model.units_
@@ -564,7 +564,7 @@ def test_a_fitted_model_knows_its_units():
     assert len(leave_one_out_refit(model, X, y, X[:1]).rows) == 3
 
 
-def test_bags_are_drawn_of_one_unit_less():
+def test_without_a_group_bags_are_drawn_over_one_group_less():
     smaller = for_one_less(make_pipeline(StandardScaler(), BaggedRegressor(scheme=Subbagging(2))), 3, "here")
     assert (smaller[-1].scheme.n_samples, smaller[-1].scheme.bag_size) == (2, 2)
 
@@ -573,7 +573,7 @@ def mean(X, y, seed):
     return lambda points: np.full(len(points), y.mean())
 
 
-def test_units_of_a_mean_are_left_out_and_replaced_by_hand():
+def test_refits_of_a_mean_by_groups_equal_numbers_computed_directly():
     X, y = np.zeros((5, 1)), np.array([0.0, 1.0, 2.0, 3.0, 4.0])
     without = leave_one_out_refit(FunctionRegressor(mean), X, y, [[0.0]], groups=GROUPS)
     assert without.left_out.ravel().tolist() == [8 / 3, 5 / 3, 7 / 4]
@@ -589,7 +589,7 @@ def test_units_of_a_mean_are_left_out_and_replaced_by_hand():
     assert replaced.names.rows.tolist() == ["p", "q", "r"]
 
 
-def test_units_of_one_row_each_are_replaced_as_rows_are():
+def test_groups_of_one_row_are_replaced_like_rows():
     rng = np.random.default_rng(0)
     X, y, other = rng.normal(size=(8, 2)), rng.normal(size=8), rng.normal(size=8)
     plain = replace_one_refit(LinearRegression(), X, y, X, other, X[:2])

@@ -31,7 +31,7 @@ from stablebag.measuring.suspects import (
 from stablebag.resampling import Bags
 
 
-def test_planted_wrong_targets_come_first_in_the_ranking_and_seldom_by_influence():
+def test_wrong_targets_are_ranked_first_but_rarely_influential():
     X, y = load_diabetes(return_X_y=True)
     X, Z, y = X[:300], X[300:320], y[:300]
     rng, places, moves = np.random.default_rng(0), [], []
@@ -47,7 +47,7 @@ def test_planted_wrong_targets_come_first_in_the_ranking_and_seldom_by_influence
     assert np.median(moves) > np.median(places)
 
 
-def test_a_gross_mistake_comes_first_and_moves_predictions_with_numbers_worked_out():
+def test_a_gross_mistake_is_ranked_first_and_influential_with_numbers_computed_independently():
     X, y = load_diabetes(return_X_y=True)
     X, Z, y = X[:200], X[200:220], y[:200].copy()
     y[7] = 1000.0
@@ -89,7 +89,7 @@ def p_values_by_definition(inside, outputs, permutations):
 
 
 @pytest.mark.parametrize("first", [1000, 3, 1])
-def test_p_values_are_those_of_the_definition(monkeypatch, first):
+def test_p_values_follow_the_definition(monkeypatch, first):
     monkeypatch.setattr("stablebag.measuring.suspects._FIRST", first)
     rng = np.random.default_rng(0)
     bags = Subbagging(0.5).resolve(8).draw(30, 0)
@@ -108,7 +108,7 @@ def test_p_values_are_those_of_the_definition(monkeypatch, first):
         assert found[2] == expected[2]
 
 
-def test_rows_in_the_same_bags_have_the_same_p_value_and_rows_in_no_bag_have_1():
+def test_rows_in_the_same_bags_share_a_p_value_and_rows_in_no_bag_have_one():
     rng = np.random.default_rng(0)
     thin = Bags([rng.choice(4000, 4, replace=False) for _ in range(60)], n_samples=5000)
     assert thin.is_thin
@@ -123,12 +123,12 @@ def test_rows_in_the_same_bags_have_the_same_p_value_and_rows_in_no_bag_have_1()
     np.testing.assert_array_equal(p_values[:4001], monkeypatched)
 
 
-def test_outputs_that_do_not_differ_over_bags_accuse_nobody():
+def test_no_row_is_influential_if_bags_agree():
     bags = Subbagging(0.5).resolve(8).draw(30, 0)
     assert (adjusted_p_values(bags, np.ones((30, 3))) == 1).all()
 
 
-def test_many_points_and_classes_are_tested_in_few_directions():
+def test_many_points_and_classes_are_reduced_to_few_components():
     rng = np.random.default_rng(0)
     bags = Subbagging(0.5).resolve(20).draw(60, 0)
     outputs = rng.normal(size=(60, 700)) + 1.5 * bags.inclusion[:, [3]]
@@ -151,7 +151,7 @@ class Guess(RegressorMixin, BaseEstimator):
 
 
 @pytest.mark.slow
-def test_nothing_moves_predictions_where_rows_do_not_matter():
+def test_no_row_is_listed_if_the_learner_ignores_rows():
     """Of 8 runs, each lists anything with a chance of at most 0.05: more than 3 do once in 2,600 times."""
     lists = 0
     for seed in range(8):
@@ -169,16 +169,16 @@ class Beyond(Guess):
         return np.full(len(X), 1e6) + self.weights_[0]
 
 
-def test_a_row_that_moves_predictions_through_the_range_alone_is_listed():
+def test_a_row_that_changes_predictions_only_through_the_range_is_listed():
     X, y = np.arange(20.0)[:, None], np.r_[np.arange(19.0), 100.0]
     model = BaggedRegressor(Beyond(), n_bags=50, random_state=0).fit(X, y)
     found = suspects(model, X)
     assert [(one.number, one.p_value) for one in found.influential] == [(19, 0.0)]
     assert found.noise == 0
-    assert "1 row moves predictions at 20 test points.\n" in str(found)
+    assert "1 row changes predictions at 20 test points.\n" in str(found)
 
 
-def test_all_bags_have_no_noise():
+def test_with_all_bags_every_row_with_an_effect_is_listed():
     X, y = np.arange(6.0)[:, None], np.array([0.0, 1.0, 2.0, 3.0, 4.0, 50.0])
     model = BaggedRegressor(DecisionTreeRegressor(), n_bags="all", random_state=0).fit(X, y)
     found = suspects(model, X)
@@ -190,7 +190,7 @@ def test_all_bags_have_no_noise():
 # ---------------------------------------------------------------------------------------------------------- the ranking
 
 
-def test_the_usual_residual_has_spread_over_bags_and_residuals_of_similar_rows():
+def test_usual_residuals_combine_spread_over_bags_and_residuals_of_similar_rows():
     spread = np.r_[np.full(60, 1.0), np.full(60, 2.0)]
     residuals = np.r_[np.full(60, -3.0), np.full(60, 6.0)]
     residuals[4] = 1e6
@@ -210,7 +210,7 @@ def test_few_rows_have_usual_residuals(n):
     assert general > 0
 
 
-def test_where_most_rows_are_predicted_exactly_the_others_come_first():
+def test_if_most_rows_are_predicted_exactly_the_others_are_ranked_first():
     X, y = np.repeat(np.arange(10.0), 6)[:, None], np.repeat(np.arange(10.0), 6)
     y[[3, 50]] = [4.0, 20.0]
     model = BaggedRegressor(KNeighborsRegressor(1), n_bags=100, random_state=0).fit(X, y)
@@ -220,7 +220,7 @@ def test_where_most_rows_are_predicted_exactly_the_others_come_first():
     assert not any(math.isnan(far.distance) for far in found.unusual)
 
 
-def test_classes_are_compared_with_what_their_rows_usually_get():
+def test_probabilities_are_compared_with_the_usual_ones_of_each_class():
     probabilities = np.array([[0.9, 0.1], [0.7, 0.3], [0.8, 0.2], [0.6, 0.4]])
     member = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
     own, levels, distances, ties = against_class_levels(probabilities, member)
@@ -235,12 +235,12 @@ def test_classes_are_compared_with_what_their_rows_usually_get():
     assert surer[2][0] == pytest.approx((0.5 + 0.1) / (0.0 + 0.1))  # what is more than usual counts as usual
 
 
-def test_a_class_that_is_not_there_does_no_harm():
+def test_a_class_without_rows_is_allowed():
     probabilities = np.array([[0.5, 0.3, 0.2], [0.1, 0.7, 0.2]])
     assert np.isfinite(against_class_levels(probabilities, np.array([[1, 0, 0], [0, 1, 0]]))[2]).all()
 
 
-def test_flipped_labels_come_first():
+def test_flipped_labels_are_ranked_first():
     X, y = load_breast_cancer(return_X_y=True)
     flipped = np.random.default_rng(0).choice(len(y), 10, replace=False)
     wrong = y.copy()
@@ -266,7 +266,7 @@ def test_clean_rows_of_a_rare_class_do_not_fill_the_ranking():
     assert np.mean(rare) < 0.8
 
 
-def test_of_groups_the_farthest_row_counts_and_groups_are_named():
+def test_groups_are_ranked_by_their_farthest_row_and_named():
     X, y = load_diabetes(return_X_y=True)
     X, Z, y = X[:120], X[120:130], y[:120].copy()
     y[[9, 10]] = 1000.0, 900.0  # both of the same group
@@ -282,7 +282,7 @@ def test_of_groups_the_farthest_row_counts_and_groups_are_named():
 
 
 @pytest.mark.parametrize(("option", "value"), [("alpha", 0.0), ("alpha", -1.0), ("alpha", 0.9), ("k", 0)])
-def test_options_outside_of_their_range_are_refused(option, value):
+def test_options_outside_their_range_raise(option, value):
     X, y = load_diabetes(return_X_y=True)
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=1), n_bags=20, random_state=0).fit(X[:30], y[:30])
     with pytest.raises(ValueError, match=f"'{option}' parameter of suspects"):
@@ -290,7 +290,7 @@ def test_options_outside_of_their_range_are_refused(option, value):
 
 
 @pytest.mark.parametrize("load", [load_diabetes, load_breast_cancer])
-def test_some_rows_are_ranked_if_asked(load):
+def test_rows_limits_the_ranking(load):
     X, y = load(return_X_y=True)
     y = y.copy()
     y[7] = 1 - y[7] if load is load_breast_cancer else 3 * y.max()
@@ -309,41 +309,41 @@ def test_some_rows_are_ranked_if_asked(load):
 # ------------------------------------------------------------------------------------------------------------- in words
 
 
-def test_notebooks_show_how_many_stand_out_and_the_first_of_them_escaped():
+def test_html_shows_the_sentences_and_the_first_rows_escaped():
     moving = tuple(InfluentialRow(k, f"<b>{k}</b>\x1b", 2.0 - k / 100, 0.5, 0.001) for k in range(12))
     farthest = (UnusualRow(3, "Ann", -1234567.0, 1000.0, 1234.567),)
     found = Suspects(moving, farthest, 0.5, 1000.0, 0.05, Noun("patient", "patients"), 500)
     page = found._repr_html_()
     assert " ".join(str(found).split()) == (
-        "12 patients move predictions beyond bagging noise (0.5). If no patient had an effect, the chance of listing "
-        "any would be at most 5%. Worth a look, 1 patient farthest from what the other patients predict among 500 rows "
-        "drawn at random: first patient Ann (1,235 times as far as usual). This is a ranking: clean data have one too."
+        "12 patients change predictions beyond bagging noise (0.5). If no patient had an effect, the chance of listing "
+        "any would be at most 5%. Worth a look: the patient farthest from what the other patients predict among 500 "
+        "rows drawn at random, patient Ann (1,235 times as far as usual). This is a ranking: clean data have one too."
     )
     assert str(found).splitlines()[0] in page
-    assert "<th>patient</th><th>moves predictions by</th><th>bagging noise</th>" in page
+    assert "<th>patient</th><th>changes predictions by</th><th>bagging noise</th>" in page
     assert "<tr><th>&lt;b&gt;0&lt;/b&gt;\\x1b</th><td>2</td><td>0.5</td></tr>" in page
     assert "<b>" not in page
     assert "and 2 more" in page
     assert "<tr><th>Ann</th><td>-1,234,567</td><td>1,000</td><td>1,235</td></tr>" in page
 
 
-def test_where_nobody_moves_predictions_notebooks_say_so_without_a_table():
+def test_html_without_suspects_has_no_table():
     page = Suspects((), (), 0.5, 1000.0)._repr_html_()
-    assert "No row moves predictions clearly beyond bagging noise (0.5)." in page
+    assert "No row changes predictions clearly beyond bagging noise (0.5)." in page
     assert "<table>" not in page
     assert "chance" not in page
 
 
-def test_of_classes_it_is_probabilities_that_are_shown():
+def test_classifiers_show_probabilities():
     far = tuple(UnusualRow(k, k, 0.012, 0.97, 30.0) for k in range(2))
     found = Suspects((InfluentialRow(1, 1, 0.2, 0.1, 0.01),), far, 0.02, np.nan)
-    assert "first row 0 (its class has 1.2%, where rows of that class usually have 97.0%)" in " ".join(
+    assert "starting with row 0 (its class gets 1.2%; rows of that class usually get 97.0%)" in " ".join(
         str(found).split()
     )
     assert "<th>probability of its class</th><th>usual in its class</th>" in found._repr_html_()
 
 
-def test_a_frame_has_a_line_for_each_row_of_either_list():
+def test_to_frame_has_a_line_for_each_row_of_either_list():
     far = (UnusualRow(3, "Ann", -5.0, 2.0, 2.5), UnusualRow(1, "Bob", 4.0, 2.0, 2.0))
     moving = (InfluentialRow(3, "Ann", 9.0, 1.0, 0.001), InfluentialRow(8, "Eve", 8.0, 1.0, 0.002))
     frame = Suspects(moving, far, 0.5, 2.0, noun=Noun("patient", "patients")).to_frame()

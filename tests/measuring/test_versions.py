@@ -12,6 +12,7 @@ from stablebag import (
     BaggedRegressor,
     FixedRange,
     FunctionRegressor,
+    ParquetTable,
     Subbagging,
     compare_versions,
     forget,
@@ -159,17 +160,50 @@ def test_only_bags_with_changed_rows_differ():
     assert "Rows: 2 left, 0 came, 98 are the same." in joined(found.summary())
 
 
-def test_a_change_that_five_bags_carry_is_never_marked():
+def test_a_change_that_five_bags_carry_is_never_marked_and_one_of_eight_is():
     X, y = rows_of(300)
-    changed = y.copy()
-    old = BaggedRegressor(MeanOfTargets(), scheme=Subbagging(5), n_bags=200, random_state=0).fit(X, y)
-    inside = old.bags_.inclusion.sum(axis=0)
-    changed[np.argmax(inside == 5)] += 1000
-    new = BaggedRegressor(MeanOfTargets(), scheme=Subbagging(5), n_bags=200, random_state=0).fit(X, changed)
-    found = compare_versions(old, new, X[:3])
-    assert found.n_changed_bags == 5
-    assert found.change[0] > 1
-    assert not found.beyond_noise.any()
+    marked = {5: 0, 8: 0}
+    for seed in range(6):
+        old = BaggedRegressor(MeanOfTargets(), scheme=Subbagging(8), n_bags=200, random_state=seed).fit(X, y)
+        inside = old.bags_.inclusion.sum(axis=0)
+        for carried in marked:
+            changed = y.copy()
+            changed[np.argmax(inside == carried)] += 1000
+            new = BaggedRegressor(MeanOfTargets(), scheme=Subbagging(8), n_bags=200, random_state=seed)
+            found = compare_versions(old, new.fit(X, changed), X[:3])
+            assert found.n_changed_bags == carried
+            assert found.change[0] > 1
+            marked[carried] += bool(found.beyond_noise.any())
+    assert marked == {5: 0, 8: 6}
+
+
+def test_the_number_of_bags_for_a_tenth_makes_the_noise_a_tenth_of_the_change():
+    X, y = rows_of(300)
+    shifted = y + (X[:, 1] > 0)
+
+    def noise_over_change(n_bags):
+        old, new = (
+            BaggedRegressor(DecisionTreeRegressor(max_depth=3), scheme=Subbagging(50), n_bags=n_bags, random_state=0)
+            for _ in range(2)
+        )
+        found = compare_versions(old.fit(X, y), new.fit(X, shifted), X[:60])
+        size = np.sqrt((found.change**2).mean() - (found.noise**2).mean())
+        return found, np.sqrt((found.noise**2).mean()) / size
+
+    few, _ = noise_over_change(20)
+    wanted = few.bags_for(0.1)
+    assert wanted > 20
+    assert noise_over_change(wanted)[1] == pytest.approx(0.1, rel=0.35)  # both are estimates, one from 20 bags
+    assert f"{wanted:,} bags in each version would make the noise a tenth of the change." in joined(few.summary())
+
+
+def test_points_in_files_are_compared_as_in_memory(tmp_path):
+    X, y = rows_of(90)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame.assign(y=y).to_parquet(tmp_path / "points.parquet")
+    old, new = tree().fit(frame[:80], y[:80], row_ids=range(80)), tree().fit(frame[10:], y[10:], row_ids=range(10, 90))
+    in_files = compare_versions(old, new, ParquetTable(tmp_path / "points.parquet", target="y"))
+    np.testing.assert_array_equal(in_files.new, compare_versions(old, new, frame).new)
 
 
 def test_rows_are_the_same_in_another_order_type_and_with_missing_values():
@@ -219,6 +253,20 @@ def test_a_frame_of_points_may_have_more_columns_and_names_the_points():
     assert "the new version is with c" in joined(found.summary())
     with pytest.raises(ValueError, match="The points lack columns that the new model was fitted to: 'c'"):
         compare_versions(old, new, frame[["a", "b"]])
+
+
+def test_the_point_that_changed_most_is_called_by_its_name():
+    X, y = rows_of(60)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    old, new = tree().fit(frame, y), tree().fit(frame, y + 2)
+    names = {
+        "most at point": frame,
+        "most at row r": frame.set_axis([f"row r{i}" for i in range(60)]),
+        "most at customer 7": frame.set_axis(pd.Index(np.arange(7000, 7060), name="customer")),
+        "most at point 7": frame.set_axis(np.arange(7000, 7060)),
+    }
+    for words, points in names.items():
+        assert words in joined(compare_versions(old, new, points).summary())
 
 
 def test_points_are_compared_in_blocks_with_the_same_result(monkeypatch):

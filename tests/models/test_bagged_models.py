@@ -75,7 +75,7 @@ def test_what_the_sentence_says_works(regressor, classifier):
 
 def test_of_a_search_it_is_the_best_estimator():
     search = GridSearchCV(BaggedRegressor(Ridge(), n_bags=30, random_state=0), {"estimator__alpha": [1, 2]}, cv=2)
-    with pytest.raises(TypeError, match=r"must be a fitted BaggedRegressor. Got .*: for other regressors use"):
+    with pytest.raises(TypeError, match=r"must be a fitted BaggedRegressor. Got .*: for other regressors, use"):
         predict_interval(search, X)
     search.fit(X, y)
     sentence = r"pass search.best_estimator_. The results then take the chosen parameters as given"
@@ -96,13 +96,24 @@ def test_searches_of_pipelines_and_transformed_targets_are_looked_through(regres
 
 def test_what_has_nothing_bagged_inside_is_refused_for_its_own_reason():
     with pytest.raises(
-        TypeError, match=r"a fitted BaggedRegressor or BaggedClassifier. Got .*: for other estimators use"
+        TypeError, match=r"a fitted BaggedRegressor or BaggedClassifier. Got .*: for other estimators, use"
     ):
         leave_one_out(make_pipeline(StandardScaler(), Ridge()).fit(X, y), X)
     with pytest.raises(TypeError, match=r"must be a BaggedRegressor or BaggedClassifier. Got None instead."):
         check_bagged(None, "it", fitted=False)
-    with pytest.raises(TypeError, match=r"a fitted BaggedClassifier. Got .*: regressors have intervals"):
+    with pytest.raises(TypeError, match=r"a fitted BaggedClassifier. Got .*: for regressors, use predict_interval"):
         predict_set(BaggedRegressor(n_bags=3).fit(X, y), X)
+
+
+@pytest.mark.parametrize("function", [leave_one_out, certify, predict_interval, predict_set, suspects])
+def test_error_for_swapped_arguments_says_that_the_model_comes_first(function):
+    model = BaggedRegressor(n_bags=3).fit(X, y)
+    with pytest.raises(
+        TypeError, match=rf"this is data\. Pass the model first: {function.__name__}\(model, \.\.\.\)\."
+    ):
+        function(X, model)
+    with pytest.raises(TypeError, match=r"this is a class\. Pass a fitted instance: BaggedRegressor\(\.\.\.\)"):
+        function(BaggedRegressor, X)
 
 
 def test_a_bagged_model_has_to_be_fitted():

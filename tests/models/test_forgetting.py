@@ -358,19 +358,19 @@ def test_learning_asks_for_the_rows_before_by_the_name_of_its_parameter():
 
 
 @pytest.mark.parametrize(("call", "error", "words"), [
-    (lambda model: forget(model, [N]), ValueError, r"names of rows that are there. Got \[30\]: no row is called so"),
-    (lambda model: forget(model, ["3"]), ValueError, "no row is called so"),
-    (lambda model: forget(model, [-1]), ValueError, "no row is called so"),
-    (lambda model: forget(model, [3, 3]), ValueError, "each row once"),
-    (lambda model: forget(model, [None]), ValueError, "a name for each row. Got None"),
-    (lambda model: forget(model, [[3]]), TypeError, "labels that can be hashed"),
-    (lambda model: forget(model, 3), TypeError, "a list of names of rows. Got 3"),
+    (lambda model: forget(model, [N]), ValueError, r"IDs of existing rows. Got \[30\]: there is no such row"),
+    (lambda model: forget(model, ["3"]), ValueError, "there is no such row"),
+    (lambda model: forget(model, [-1]), ValueError, "there is no such row"),
+    (lambda model: forget(model, [3, 3]), ValueError, "distinct IDs of rows"),
+    (lambda model: forget(model, [None]), ValueError, "an ID for each row. Got None"),
+    (lambda model: forget(model, [[3]]), TypeError, "hashable labels"),
+    (lambda model: forget(model, 3), TypeError, "a list of IDs of rows. Got 3"),
     (lambda model: forget(model, range(N)), ValueError, "Cannot forget 30 of 30 rows"),
     (lambda model: forget(model, range(1, N)), ValueError, "Cannot forget 29 of 30 rows"),
     (lambda model: forget(model, range(N - 5)), ValueError, "a bag of the same size would contain all the others"),
     (lambda model: learn(model, X[:1], Y[:1], row_ids=[3]), ValueError, "Got 3: the model already has a row"),
     (lambda model: learn(model, X[:1], Y[:1], row_ids=[-4]), ValueError, "Got -4"),
-    (lambda model: learn(model, X[:2], Y[:2], row_ids=[50]), ValueError, "2 names, one for each row"),
+    (lambda model: learn(model, X[:2], Y[:2], row_ids=[50]), ValueError, "2 row IDs, one for each row"),
     (lambda model: learn(model, X[:2], Y[:1]), ValueError, "one target per new row.* got 2 rows and y of shape"),
     (lambda model: learn(model, X[:0], Y[:0]), ValueError, "at least one row, got 0 rows"),
     (lambda model: learn(model, X[:1, :2], Y[:1]), ValueError, "2 features"),
@@ -494,7 +494,7 @@ def test_new_rows_are_of_the_types_of_the_rows_before():
 def test_a_fitted_model_stays_when_names_are_refused():
     model = BaggedRegressor(Ridge(), n_bags=3, random_state=0).fit(X, Y)
     predicted = model.predict(X)
-    with pytest.raises(ValueError, match="two rows are called so"):
+    with pytest.raises(ValueError, match="two rows have this ID"):
         model.fit(X, Y, row_ids=[0] * N)
     np.testing.assert_array_equal(model.predict(X), predicted)
 

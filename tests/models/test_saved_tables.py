@@ -251,7 +251,7 @@ def test_a_model_with_rows_that_skops_cannot_keep_can_do_without_them():
     again = skops.loads(file, trusted=skops.get_untrusted_types(data=file))
     np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
     for impossible in (lambda: predict_interval(again, frame), lambda: leave_one_out_error(again)):
-        with pytest.raises(ValueError, match=r"has kept none of them\. Fit it with keep_rows=True"):
+        with pytest.raises(ValueError, match=r"the model did not store them\. Fit it with keep_rows=True"):
             impossible()
     with pytest.raises(ValueError, match="did not store its training rows"):
         forget(again, [0])

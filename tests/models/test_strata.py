@@ -74,10 +74,10 @@ def test_other_strata_can_be_given():
 @pytest.mark.parametrize(("scheme", "strata", "words"), [
     (StratifiedSubbagging(0.5), None, r"needs the stratum of each row .* because regression has no classes"),
     (StratifiedSubbagging(0.5), STRATA[:-1], r"BaggedRegressor.fit must be 60 labels, one for each row. Got 59"),
-    (StratifiedSubbagging(0.5), np.arange(N), r"every row is a stratum of its own"),
+    (StratifiedSubbagging(0.5), np.arange(N), r"every row has its own stratum"),
     (StratifiedSubbagging(0.5), np.where(STRATA, STRATA, np.nan), r"row 0 has none"),
     (StratifiedSubbagging(0.5), [9, *STRATA[1:]], r"row 0 is the only one of its stratum"),
-    (StratifiedSubbagging(0.5, STRATA), STRATA, r"None for StratifiedSubbagging.*has strata of its own"),
+    (StratifiedSubbagging(0.5, STRATA), STRATA, r"None for StratifiedSubbagging.*already has strata"),
     (Subbagging(0.5), STRATA, r"None for Subbagging.*Use StratifiedSubbagging"),
     (ClusterSubbagging(0.5, STRATA), STRATA, r"None for ClusterSubbagging"),
     (Subbagging(0.5).resolve(N), STRATA, r"None for Subbagging"),
@@ -90,7 +90,7 @@ def test_strata_that_are_missing_or_wrong_are_refused(scheme, strata, words):
 def test_a_class_with_a_single_row_is_told_the_way_out():
     alone = np.where(np.arange(N) == 5, "only", LABELS)
     with pytest.raises(
-        ValueError, match=r"Got 'only': row 5 is the only one .* fit\(X, y, strata=...\), or leave it out"
+        ValueError, match=r"Got 'only': row 5 is the only one .* fit\(X, y, strata=...\), or drop the row"
     ):
         classifier().fit(X, alone)
     joined = np.where(alone == "only", "rare", alone)
@@ -123,7 +123,7 @@ def test_searches_have_the_strata_of_each_fold():
     search = GridSearchCV(regressor(n_bags=5), own, cv=3, error_score="raise").fit(X, TARGETS, strata=STRATA)
     assert str(search.best_estimator_.scheme_).endswith("of 60 rows in 3 strata")
     kept = {"scheme": [StratifiedSubbagging(0.3, STRATA)]}
-    with pytest.raises(ValueError, match=r"must be 40 labels.*in a search, give them to fit"):
+    with pytest.raises(ValueError, match=r"must be 40 labels.*In a search, pass them to fit"):
         GridSearchCV(regressor(n_bags=5), kept, cv=3, error_score="raise").fit(X, TARGETS)
     with sklearn.config_context(enable_metadata_routing=True):
         routed = GridSearchCV(regressor(n_bags=5).set_fit_request(strata=True), own, cv=3, error_score="raise")
@@ -162,7 +162,7 @@ def test_what_would_leave_too_few_of_a_stratum_is_not_forgotten():
     model, rare = classifier().fit(X, LABELS), np.flatnonzero(LABELS == "rare")
     with pytest.raises(ValueError, match=r"row \d+ of those left would be in every bag .* with smaller bags"):
         forget(model, rare[:3])
-    with pytest.raises(ValueError, match="stratum 'rare' has 0 left, but every bag has 3"):
+    with pytest.raises(ValueError, match="stratum 'rare' has 0 rows, but every bag needs 3"):
         forget(model, rare)
 
 
@@ -173,13 +173,13 @@ def test_new_rows_come_with_their_strata():
     for strata, words in (
         (None, "a label for each of the new rows"),
         ([1], "2 new rows, got 1"),
-        ([1, 7], "there already"),
+        ([1, 7], "existing strata"),
     ):
         with pytest.raises(ValueError, match=words):
             learn(model, X[:2], TARGETS[:2], strata=strata)
     with pytest.raises(ValueError, match="None for Subbagging"):
         learn(regressor(scheme=Subbagging(9)).fit(X, TARGETS), X[:2], TARGETS[:2], strata=[1, 1])
-    with pytest.raises(ValueError, match=r"there already. Got 'new'"):
+    with pytest.raises(ValueError, match=r"existing strata. Got 'new'"):
         learn(classifier().fit(X, LABELS), X[:2], ["rare", "new"])
 
 
@@ -268,7 +268,7 @@ def test_strata_of_units_are_given_for_rows_or_refused():
     X, y, groups = clinic()
     mixed = np.where(np.arange(len(y)) % 2 == 0, "ill", "well")
     with pytest.raises(
-        ValueError, match=r"'strata' parameter of fit must be the same for all rows of a group.*Give strata"
+        ValueError, match=r"'strata' parameter of fit must be the same for all rows of a group.*Pass strata"
     ):
         BaggedClassifier(scheme=StratifiedSubbagging(0.5), n_bags=5).fit(X, mixed, groups=groups)
     model = BaggedClassifier(scheme=StratifiedSubbagging(0.5), n_bags=5, random_state=0)

@@ -165,7 +165,7 @@ def test_rows_of_a_frame_are_forgotten_by_its_index():
     assert without.units_.labels.tolist() == frame.index[rest].tolist()
     again = learn(without, frame.iloc[[place]], Y[[place]])
     assert again.units_.labels[-1] == name
-    with pytest.raises(ValueError, match="no row is called so"):
+    with pytest.raises(ValueError, match="there is no such row"):
         forget(model, [0])
 
 
@@ -225,7 +225,7 @@ def test_groups_are_routed_through_searches_pipelines_and_folds():
 def test_two_units_are_enough_and_one_is_not():
     two = bagged(n_bags=20).fit(X, Y, groups=np.arange(len(Y)) % 2)
     assert leave_one_out(two, X[:2]).values.shape == (2, 2)
-    with pytest.raises(ValueError, match="names of two units or more"):
+    with pytest.raises(ValueError, match="the labels of two or more groups"):
         bagged().fit(X, Y, groups=np.zeros(len(Y)))
 
 
@@ -274,9 +274,9 @@ def test_sentences_are_about_groups():
     with pytest.raises(ValueError, match=r"With 2 bags, \d+ groups are never left out"):
         leave_one_out(many, X[:1])
     moved = leave_one_out(bagged(n_bags=50).fit(X, Y, groups=pd.Series(GROUPS, name="patient_id")), X[:2])
-    assert repr(moved).startswith("Perturbations by 14 groups at 2 points")
+    assert repr(moved).startswith("Perturbations: 14 groups left out one at a time, 2 points")
     assert moved.to_frame().columns[0] == "group"
-    with pytest.raises(ValueError, match="What is left out here are groups"):
+    with pytest.raises(ValueError, match="here groups of several rows were left out"):
         moved.in_sample()
 
 
@@ -326,7 +326,7 @@ def test_a_bound_of_other_units_is_not_shown_beside_a_measurement():
         Study.of(leave_one_out(one, X), certify(one, reused=True), model=bagged().fit(X, Y))
     with pytest.raises(ValueError, match=r"'anew' parameter of Study\.of"):
         Study.of(leave_one_out(one, X), certify(one, reused=True), anew=certify(bagged().fit(X, Y)))
-    with pytest.raises(ValueError, match="cannot be shown together"):
+    with pytest.raises(ValueError, match="on one axis"):
         PerturbationDisplay.from_perturbations(
             {"by row": leave_one_out(bagged().fit(X, Y), X), "by group": leave_one_out(one, X)}
         )

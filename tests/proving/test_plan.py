@@ -120,7 +120,7 @@ def test_a_plan_reads_as_an_instruction():
     (lambda: plan(1, 0.1, 0.1), ValueError, "'n_samples' parameter of plan"),
     (lambda: plan(500, 0.0, 0.1), ValueError, "'epsilon' parameter of plan"),
     (lambda: plan(500, 1.0, 0.1), ValueError, "below range_length=1. Got 1.0: no prediction changes by more"),
-    (lambda: plan(500, 0.1, -0.1), ValueError, r"'delta' parameter of plan .* share of the training rows"),
+    (lambda: plan(500, 0.1, -0.1), ValueError, r"'delta' parameter of plan .* fraction of the training rows"),
     (lambda: plan(500, 0.1, 0.1, "bootstrap"), ValueError, r"one of \['bernoulli', .* Got 'bootstrap'"),
     (lambda: plan(500, 0.1, 0.1, 0.5), TypeError, "'scheme' parameter of plan"),
     (lambda: plan(500, 0.1, 0.1, max_bags=0), ValueError, "'max_bags' parameter of plan"),

@@ -1,4 +1,4 @@
-"""Schemes of one's own: one that says what p and q are, and one that lists its bags."""
+"""Custom schemes for tests: by p and q, by a list of bags, and unequal ones."""
 
 import itertools
 from fractions import Fraction
@@ -12,7 +12,7 @@ from stablebag.resampling.law import MatchedNoise
 
 
 class Declared(ResamplingScheme):
-    """A scheme that says what p and q are."""
+    """A scheme that declares p and q."""
 
     def __init__(self, p, q):
         self.p, self.q = p, q
@@ -28,7 +28,7 @@ class Declared(ResamplingScheme):
 
 
 class LikeSubbagging(ResamplingScheme):
-    """Subbagging by somebody else, who says all that is known of it."""
+    """Subbagging as a custom scheme with all optional methods."""
 
     def __init__(self, m):
         self.m = m
@@ -82,8 +82,8 @@ class Listed(ResamplingScheme):
 PAIRS_OF_FIVE = [(pair, Fraction(1, 10)) for pair in itertools.combinations(range(5), 2)]
 
 
-class Fond(UnequalScheme):
-    """Rows are in bags independently of each other: the first with probability 3/4, the others with 1/4."""
+class FirstRowOften(UnequalScheme):
+    """Independent rows: the first is in a bag with probability 3/4, the others with 1/4."""
 
     def inclusion_probabilities(self, n_samples):
         return np.where(np.arange(n_samples) == 0, 0.75, 0.25)
@@ -97,7 +97,7 @@ class Fond(UnequalScheme):
 
 
 class ListedUnequal(UnequalScheme):
-    """A scheme that lists its bags and treats rows as it likes."""
+    """An unequal scheme that lists its bags."""
 
     def __init__(self, bags):
         self.bags = bags
@@ -106,7 +106,7 @@ class ListedUnequal(UnequalScheme):
 
 
 def random_bags(rng, n):
-    """Some bags with some probabilities, in which no row always is."""
+    """Return random bags with random probabilities, without a row that is in every bag."""
     while True:
         inside = rng.random((int(rng.integers(3, 12)), n)) < rng.uniform(0.2, 0.8)
         weights = rng.dirichlet(np.ones(len(inside)))

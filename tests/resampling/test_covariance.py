@@ -18,14 +18,14 @@ from stablebag.resampling.covariance import (
 from theorems.enumeration import all_ensembles
 
 
-def test_moments_of_listed_bags_are_those_of_the_law():
+def test_moments_of_listed_bags_equal_those_of_the_law():
     law = ClassicalBagging(2).resolve(3)
     inclusion, covariance = moments(law.support(), 3)
     np.testing.assert_allclose(inclusion, law.inclusion_probability)
     np.testing.assert_allclose(covariance[0, 1:], -law.negative_covariance)
 
 
-def test_the_norm_of_a_symmetric_law_is_the_bagging_constant():
+def test_norm_of_a_symmetric_law_is_the_bagging_constant():
     for m in (1, 3, 5):
         law = Subbagging(m).resolve(6)
         assert norm_of(*moments(law.support(), 6)) == pytest.approx(law.constant) == pytest.approx(m / (6 - m) / 5)
@@ -33,7 +33,7 @@ def test_the_norm_of_a_symmetric_law_is_the_bagging_constant():
 
 
 @pytest.mark.kernels
-def test_large_matrices_have_a_norm_that_is_no_smaller_and_hardly_larger(seed, monkeypatch):
+def test_norm_of_a_large_matrix_is_a_tight_upper_bound(seed, monkeypatch):
     rng = np.random.default_rng(seed)
     p = rng.uniform(0.1, 0.9, 500)
     factors = rng.normal(size=(500, 3))
@@ -61,14 +61,14 @@ SPECTRA = {
 @pytest.mark.kernels
 @pytest.mark.parametrize("spectrum", SPECTRA.values(), ids=SPECTRA)
 @pytest.mark.parametrize("scale", [1.0, 1e-20, 1e20])
-def test_no_eigenvalue_exceeds_the_bound_however_they_lie(spectrum, scale):
+def test_bound_holds_for_any_spectrum(spectrum, scale):
     values = scale * np.asarray(spectrum, dtype=float)[:, None]
     assert scale <= eigenvalue_bound(lambda vectors: values * vectors, N) <= 1.003 * scale
 
 
 @pytest.mark.kernels
 @pytest.mark.parametrize(("n_blind", "largest", "most"), [(1, 1, 1.2), (4, 1, 1.2), (7, 1, 1.2), (1, 2, 2.5)])
-def test_an_eigenvector_that_the_iteration_never_meets_is_found_all_the_same(n_blind, largest, most):
+def test_bound_covers_an_eigenvector_that_lanczos_misses(n_blind, largest, most):
     # It is orthogonal to the vector from which Lanczos starts and to some others, and rounding is kept from helping.
     rng = np.random.default_rng(module._SEED)
     starts = rng.normal(size=(N, module._VECTORS))
@@ -82,16 +82,16 @@ def test_an_eigenvector_that_the_iteration_never_meets_is_found_all_the_same(n_b
     assert largest <= eigenvalue_bound(product, N) <= most
 
 
-def test_an_eigenvalue_beyond_all_that_the_iteration_saw_has_no_bound():
+def test_bound_is_infinite_if_lanczos_misses_a_huge_eigenvalue():
     values = np.where(np.arange(N) == 7, 1e9, 1)[:, None]
     assert eigenvalue_bound(lambda vectors: vectors if vectors.shape[1] == 1 else values * vectors, N) == np.inf
 
 
-def test_nothing_has_no_eigenvalue():
+def test_zero_matrix_has_bound_zero():
     assert eigenvalue_bound(np.zeros_like, 100) == 0
 
 
-def test_given_that_a_row_is_out_the_others_are_likelier_in_subbagging():
+def test_given_out_makes_other_rows_more_likely_in_subbagging():
     np.testing.assert_allclose(given_out(*moments(Subbagging(2).resolve(4).support(), 4), row=1), 2 / 3)
 
 
@@ -101,7 +101,7 @@ def test_given_that_a_row_is_out_the_others_are_likelier_in_subbagging():
 GOLDEN_BAGS = Bags([[0, 1], [0, 2], [1, 3], [2, 3], [0, 3]], n_samples=4)
 
 
-def test_golden_eigenvalue():
+def test_eigenvalue_equals_golden_value():
     eigenvalue, inclusion = largest_eigenvalue(GOLDEN_BAGS)
     assert eigenvalue == pytest.approx(0.625, abs=1e-10)
     assert inclusion == 0.6
@@ -125,7 +125,7 @@ def dense_eigenvalue(bags, weights=None):
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "n_bags"), [(30, 20), (20, 30), (600, 500), (450, 900)])
 @pytest.mark.parametrize("scheme", [Subbagging(0.5), ClassicalBagging(1.0), BernoulliSubbagging(0.1)], ids=str)
-def test_the_eigenvalue_is_that_of_the_dense_matrix_and_no_less(scheme, n, n_bags, seed):
+def test_eigenvalue_is_that_of_the_dense_matrix_and_not_smaller(scheme, n, n_bags, seed):
     bags = scheme.resolve(n).draw(n_bags, random_state=seed)
     if (bags.n_without == 0).any():
         pytest.skip("a row is in every bag")
@@ -134,7 +134,7 @@ def test_the_eigenvalue_is_that_of_the_dense_matrix_and_no_less(scheme, n, n_bag
     assert dense * (1 - 1e-12) <= eigenvalue <= dense * (1 + 1e-6)
 
 
-def test_the_eigenvalue_of_all_bags_is_the_bagging_constant():
+def test_eigenvalue_of_all_bags_is_the_bagging_constant():
     for ensemble in all_ensembles(5):
         if np.isclose(ensemble.weights.sum(), 1, atol=1e-12) and not ensemble.inside.all(axis=0).any():
             bags = Bags(ensemble.bags, ensemble.law.n_samples)
@@ -152,7 +152,7 @@ def test_the_memorizer_of_reused_bags_attains_the_worst_case():
     assert np.mean(moved**2) <= eigenvalue * outputs.var()
 
 
-def test_the_direction_of_the_eigenvector_nearly_attains_it():
+def test_the_eigenvector_nearly_attains_the_bound():
     # Outputs along the leading direction over bags make the inequality an equality.
     bags = Subbagging(0.5).resolve(25).draw(60, random_state=0)
     inside = bags.inclusion.astype(float)
@@ -163,7 +163,7 @@ def test_the_direction_of_the_eigenvector_nearly_attains_it():
     assert np.mean(moved**2) == pytest.approx(largest_eigenvalue(bags)[0] * outputs.var(), rel=1e-9)
 
 
-def test_a_row_in_every_bag_is_refused():
+def test_a_row_in_every_bag_raises():
     with pytest.raises(ValueError, match="Row 1 is in every bag"):
         largest_eigenvalue(Bags([[0, 1], [1, 2]], n_samples=3))
     with pytest.raises(ValueError, match="no bags"):
@@ -171,13 +171,13 @@ def test_a_row_in_every_bag_is_refused():
 
 
 @pytest.mark.parametrize("n_bags", [5, 500])
-def test_empty_bags_have_nothing_to_move(n_bags):
+def test_empty_bags_have_eigenvalue_zero(n_bags):
     assert largest_eigenvalue(Bags([[]] * n_bags, n_samples=600)) == (0.0, 0.0)
 
 
 @pytest.mark.kernels
 @pytest.mark.parametrize(("n", "n_bags", "size"), [(30, 20, 0.5), (20, 30, 0.5), (90, 40, 3), (30, 200, 1)])
-def test_the_bound_for_large_matrices_is_no_smaller_and_hardly_larger(n, n_bags, size, monkeypatch):
+def test_bound_for_large_matrices_is_tight(n, n_bags, size, monkeypatch):
     bags = Subbagging(size).resolve(n).draw(n_bags, 0)
     solved = largest_eigenvalue(bags)
     monkeypatch.setattr(module, "MOST_DENSE", 0)
@@ -202,7 +202,7 @@ def test_repeated_eigenvalues_are_found(seed):
 
 
 @pytest.mark.kernels
-def test_beyond_4000_bags_and_rows_the_bound_is_no_smaller_than_an_eigenvalue_that_repeats():
+def test_bound_beyond_4000_bags_and_rows_covers_repeated_eigenvalues():
     # Each row is in one bag: the covariance has the eigenvalue 1 / (B - 1)^2, B - 1 times, and zero.
     bags = Bags(np.arange(10_002).reshape(5001, 2), n_samples=10_002)
     eigenvalue, inclusion = largest_eigenvalue(bags)
@@ -216,7 +216,7 @@ def test_all_bags_of_paired_strata_are_certified():
     assert certify(model, reused=True).eigenvalue == pytest.approx(1 / 3, rel=1e-11)
 
 
-def test_rows_that_are_alike_count_as_often_as_they_are():
+def test_rows_that_share_a_pattern_are_counted_each():
     small = Bags([[0, 1], [1, 2], [3], [1, 3]], n_samples=5)
     # The same bags with seven copies of every row: the mean over rows is the same.
     copies = Bags([[7 * row + k for row in bag for k in range(7)] for bag in small], n_samples=35)
@@ -224,7 +224,7 @@ def test_rows_that_are_alike_count_as_often_as_they_are():
     assert largest_eigenvalue(copies)[0] == pytest.approx(largest_eigenvalue(small)[0], rel=1e-11)
 
 
-def test_rows_in_no_bag_only_add_to_their_number():
+def test_rows_in_no_bag_only_change_n():
     few, many = (Subbagging(20).resolve(n).draw(30, 0) for n in (400, 400))
     many = Bags(list(many), n_samples=10**12)
     value, share = largest_eigenvalue(few)

@@ -77,7 +77,7 @@ def at(n, first=0, n_bags=3, seed=0):
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @together(kind=KINDS, gone=[[0], [11], [23], [3, 7, 22]])
-def test_bags_without_a_row_stay_as_they_are_when_it_is_gone(scheme, kind, gone):
+def test_removing_a_row_does_not_change_bags_without_it(scheme, kind, gone):
     law, names, n_bags = scheme.resolve(24), names_of(kind, 24), 30
     lost, rest = set(names[gone].tolist()), np.delete(names, gone)
     changed = 0
@@ -98,7 +98,7 @@ def test_bags_without_a_row_stay_as_they_are_when_it_is_gone(scheme, kind, gone)
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @together(kind=KINDS)
-def test_bags_without_a_new_row_stay_as_they_are(scheme, kind):
+def test_adding_a_row_does_not_change_bags_without_it(scheme, kind):
     names, n_bags = names_of(kind, 24), 30
     law = scheme.resolve(24)
     larger = law.scheme.resolve(26)  # the same size or rate
@@ -116,13 +116,13 @@ def test_bags_without_a_new_row_stay_as_they_are(scheme, kind):
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @together(kind=KINDS)
-def test_the_order_of_the_table_does_not_matter(scheme, kind):
+def test_bags_do_not_depend_on_the_order_of_the_table(scheme, kind):
     law, names = scheme.resolve(24), names_of(kind, 24)
     shuffled = np.random.default_rng(1).permutation(names)
     assert named(law, names, 40) == named(law, shuffled, 40)
 
 
-def test_the_order_in_a_bag_does_not_know_who_else_is_in_it():
+def test_order_within_a_bag_does_not_depend_on_its_other_rows():
     # Of the rows that two bags of the same number share, the order is the same, whichever law drew them.
     names = np.arange(30)
     laws = [Subbagging(5).resolve(30), Subbagging(25).resolve(30), BernoulliSubbagging(0.5).resolve(30)]
@@ -132,7 +132,7 @@ def test_the_order_in_a_bag_does_not_know_who_else_is_in_it():
             assert [row for row in one if row in other] == [row for row in other if row in one]
 
 
-def test_the_rows_that_arrive_first_are_nested():
+def test_first_rows_are_nested_in_the_size():
     drawn = [Subbagging(m).resolve(30).draw(50, 0) for m in (1, 7, 8, 29)]
     for bags in zip(*drawn, strict=True):
         sets = [set(bag.tolist()) for bag in bags]
@@ -140,7 +140,7 @@ def test_the_rows_that_arrive_first_are_nested():
 
 
 @together(m=range(1, 40))
-def test_no_size_is_drawn_in_another_way(m):
+def test_bags_of_all_sizes_are_matched(m):
     """At each m of 40 rows, and m of 39."""
     names = np.arange(40)
     for scheme in (Subbagging(m), ClassicalBagging(m), BernoulliSubbagging(m), PoissonizedBagging(m)):
@@ -160,7 +160,7 @@ def test_no_size_is_drawn_in_another_way(m):
 @pytest.mark.parametrize("scheme", [Subbagging(20), BernoulliSubbagging(20), ClassicalBagging(20),
                                     PoissonizedBagging(20)], ids=str)  # fmt: skip
 @together(n=[2**16 - 1, 2**16, 2**16 + 1, 2**16 + 2, 70_000, 2**17 + 1])
-def test_nothing_changes_where_keys_are_found_in_another_way(scheme, n):
+def test_bags_do_not_depend_on_how_keys_are_computed(scheme, n):
     law, n_bags = scheme.resolve(n), 3
     before = law.draw(n_bags, 1)
     taken = before[0][0]
@@ -174,7 +174,7 @@ def test_nothing_changes_where_keys_are_found_in_another_way(scheme, n):
         assert np.isin(one, gone).any() or len(one) == len(other)
 
 
-def test_the_last_row_of_a_counted_table_can_go_across_a_power_of_two():
+def test_last_row_can_be_removed_across_a_power_of_two():
     law = Subbagging(2000).resolve(2**16 + 1)
     for one, other in zip(law.draw(8, 0), law.without_one().draw(8, 0), strict=True):
         if 2**16 not in one:
@@ -207,11 +207,11 @@ def test_small_bags_of_a_billion_rows():
         (Subbagging(500), 10**12, 5, "acba73145523a8f31fc96269fe8e839e"),
     ],
 )
-def test_golden_bags(scheme, n, n_bags, fingerprint):
+def test_bags_equal_golden_fingerprints(scheme, n, n_bags, fingerprint):
     assert scheme.resolve(n).draw(n_bags, 7).fingerprint == fingerprint
 
 
-def test_golden_bags_of_named_rows():
+def test_bags_of_named_rows_equal_golden_fingerprints():
     ids = np.random.default_rng(0).permutation(300_000)[:50_000]
     drawn = Subbagging(10_000).resolve(50_000).draw(3, 7, row_ids=ids)
     assert drawn.fingerprint == "46b95fdb94ba1f05f8f9b4fb313b15c7"
@@ -219,14 +219,14 @@ def test_golden_bags_of_named_rows():
     assert drawn.fingerprint == "6a432d5050bb599587a2739fe1b7d2a5"
 
 
-def test_more_rows_than_can_be_counted_are_not_drawn_but_certified():
+def test_too_many_rows_cannot_be_drawn_but_can_be_certified():
     law = Subbagging(0.5).resolve(2**63)
-    with pytest.raises(ValueError, match=r"must be at most 2\*\*62 where bags are drawn. Got 9223372036854775808"):
+    with pytest.raises(ValueError, match=r"must be at most 2\*\*62 to draw bags. Got 9223372036854775808"):
         law.draw(1, 0)
     assert 0 < Certificate(law, 2**63, n_bags=100).epsilon(0.1) < 1
 
 
-def test_keys_are_permuted_for_the_rows_that_can_be_in_a_bag_alone(monkeypatch):
+def test_keys_are_computed_only_for_rows_that_can_be_in_a_bag(monkeypatch):
     permuted, permute = [], drawing.permuted
 
     def counting(values, *rest, **way):
@@ -241,7 +241,7 @@ def test_keys_are_permuted_for_the_rows_that_can_be_in_a_bag_alone(monkeypatch):
 # ------------------------------------------------------------------------------------------------- what schemes ask for
 
 
-def test_bags_do_not_depend_on_how_many_are_worked_out_at_once(monkeypatch):
+def test_bags_do_not_depend_on_the_batch_size(monkeypatch):
     laws = [scheme.resolve(30) for scheme in SCHEMES]
     together = [law.draw(20, 0) for law in laws]
     monkeypatch.setattr(drawing, "_BATCH", 70)  # two bags of 30 rows
@@ -249,12 +249,12 @@ def test_bags_do_not_depend_on_how_many_are_worked_out_at_once(monkeypatch):
     assert [law.draw(5, 0, first=15) for law in laws] == [bags[15:] for bags in together]
 
 
-def test_batches_walk_all_bags_once():
+def test_batches_cover_all_bags_once():
     walked = [(part._first, part.n_bags) for part in batches(RowIds(None, 2**16), Seeds(0), 3, 14, 10)]
     assert walked == [(3, 4), (7, 4), (11, 3)]  # 2**18 keys at once
 
 
-def test_looking_further_when_too_few_arrive_changes_nothing(monkeypatch):
+def test_bags_do_not_depend_on_the_first_threshold(monkeypatch):
     n, size = 500, 20
     rows = [set(line.tolist()) for line in at(n).first_rows(size).rows]
     drawn = [sorted(line.tolist()) for line in at(n).first_arrivals(size).rows]
@@ -263,7 +263,7 @@ def test_looking_further_when_too_few_arrive_changes_nothing(monkeypatch):
     assert [sorted(line.tolist()) for line in at(n).first_arrivals(size).rows] == drawn
 
 
-def test_first_rows_are_those_with_the_smallest_keys():
+def test_first_rows_have_the_smallest_keys():
     keys = RowKeys(RowIds(None, 50))
     _, values = keys.matrix(Seeds(0).bag_words(0, 3))
     for size in (1, 5, 49, 50):
@@ -273,7 +273,7 @@ def test_first_rows_are_those_with_the_smallest_keys():
         np.testing.assert_array_equal(np.sort(picked.rows), np.sort(np.argsort(values, axis=1)[:, :size]))
 
 
-def test_rows_within_a_share_are_those_with_keys_below_it():
+def test_rows_within_a_share_have_keys_below_it():
     _, values = RowKeys(RowIds(None, 50)).matrix(Seeds(0).bag_words(0, 3))
     picked = at(50).rows_within(0.25)
     for line, size, keys in zip(picked.rows, picked.sizes, values, strict=True):
@@ -282,7 +282,7 @@ def test_rows_within_a_share_are_those_with_keys_below_it():
     assert at(50).rows_within(1).sizes.tolist() == [50, 50, 50]
 
 
-def test_the_first_arrivals_are_the_beginning_of_all_of_them():
+def test_first_arrivals_are_the_earliest_of_all_arrivals():
     many = at(10).arrivals_within(8.0)
     assert (many.sizes > 30).all()
     for size in (1, 10, 25):
@@ -297,14 +297,14 @@ def test_the_first_arrivals_are_the_beginning_of_all_of_them():
             assert all(again == 0 or (row, again - 1) in taken for row, again in taken)
 
 
-def test_a_row_arrives_again_at_times_that_do_not_hang_on_others():
+def test_repeated_arrivals_of_a_row_do_not_depend_on_other_rows():
     few = at(10).arrivals_within(3.0)
     alone = Arrivals(RowKeys(RowIds([4], 1)), Seeds(0), 0, 3).arrivals_within(3.0)
     assert alone.sizes.tolist() == [np.sum(few.rows[bag, : few.sizes[bag]] == 4) for bag in range(3)]
     assert alone.sizes.max() > 1
 
 
-def test_repeats_of_a_row_have_places_of_their_own_in_the_order():
+def test_repeats_of_a_row_are_ordered_independently():
     picked = Picked(np.zeros((1, 3), dtype=np.int64), np.array([3]), np.array([[0, 1, 2]]))
     rows, sizes = at(2, n_bags=1).in_order(picked)
     assert (rows.tolist(), sizes.tolist()) == ([0, 0, 0], [3])
@@ -315,14 +315,14 @@ def test_repeats_of_a_row_have_places_of_their_own_in_the_order():
     assert 25 < middle < 115  # Binomial(200, 1/3): outside with a chance below 1e-9
 
 
-def test_what_fills_up_a_line_is_not_in_the_bag():
+def test_padding_is_not_in_the_bag():
     picked = Picked(np.array([[3, 1, 0], [0, 0, 0]]), np.array([2, 0]))
     rows, sizes = at(4, n_bags=2).in_order(picked)
     assert sorted(rows.tolist()) == [1, 3]
     assert sizes.tolist() == [2, 0]
 
 
-def test_one_number_for_each_bag_does_not_depend_on_the_rows():
+def test_uniforms_do_not_depend_on_the_rows():
     numbers = at(10, n_bags=500).uniforms()
     np.testing.assert_array_equal(Arrivals(RowKeys(RowIds(["a"], 1)), Seeds(0), 0, 500).uniforms(), numbers)
     assert len(set(numbers.tolist())) == 500
@@ -330,7 +330,7 @@ def test_one_number_for_each_bag_does_not_depend_on_the_rows():
     assert 0.4 < numbers.mean() < 0.6  # seven standard deviations
 
 
-def test_tables_put_parts_together_line_by_line():
+def test_tables_combine_parts_line_by_line():
     parts = [Part(np.array([0, 2]), np.array([5, 6]), np.array([0.5, 0.6])),
              Part(np.array([0, 0]), np.array([7, 5]), np.array([0.1, 0.9]), 1)]  # fmt: skip
     table = _Table.of(parts, 3, counted=True)
@@ -355,7 +355,7 @@ def test_smaller_keys_are_earlier():
 # --------------------------------------------------------------------------------------------------- bags, put together
 
 
-def test_bags_with_any_of_some_rows_and_some_of_the_bags():
+def test_with_any_and_take():
     bags = Bags([[2, 0], [1, 1, 3], [], [3]], n_samples=4)
     assert bags.with_any(np.array([3])).tolist() == [1, 3]
     assert bags.with_any(np.array([0, 1])).tolist() == [0, 1]
@@ -428,7 +428,7 @@ class Fixed(HalfOfThem):
         return Subbagging(5).resolve(n_samples).negative_covariance
 
 
-def test_a_scheme_of_your_own_may_take_rows_as_they_arrive():
+def test_a_custom_scheme_can_define_pick():
     law = Fixed().resolve(12)
     assert law.is_matched
     assert law.draw(30, 0) == Subbagging(5).resolve(12).draw(30, 0)
@@ -440,25 +440,25 @@ def test_a_scheme_of_your_own_may_take_rows_as_they_arrive():
     assert Certificate(Fixed(), 12, 100, coupling="matched").coupling.noise == pytest.approx(5 / 12)
 
 
-def test_p_and_q_are_enough_for_a_scheme_that_takes_rows_as_they_arrive():
+def test_p_and_q_are_enough_for_a_scheme_with_pick():
     class NoSize(Fixed):
         expected_size = ResamplingScheme.expected_size
 
     assert NoSize().resolve(12).draw(3, 0) == Subbagging(5).resolve(12).draw(3, 0)
 
 
-def test_a_scheme_whose_bags_change_without_need_is_refused():
+def test_pick_must_not_change_bags_without_the_removed_row():
     # The right laws, but not matched: with one row less, the coin falls on "few" more often.
-    with pytest.raises(ValueError, match=r"bags without row \d+ change when that row is gone. Take rows only by"):
+    with pytest.raises(ValueError, match=r"bags without row \d+ change if that row is removed. Choose rows only by"):
         FewOrMany().resolve(12)
 
 
-def test_a_law_without_one_that_is_not_the_law_given_that_a_row_is_out_is_refused():
+def test_without_one_must_be_the_conditional_law():
     with pytest.raises(ValueError, match="law without one row"):
         HalfOfThem().resolve(13)  # seven of 13, but six of 12
 
 
-def test_a_scheme_that_takes_rows_as_they_arrive_says_what_is_drawn_without_one():
+def test_a_scheme_with_pick_must_define_without_one():
     class Half(Fixed):
         without_one = ResamplingScheme.without_one
 
@@ -466,7 +466,7 @@ def test_a_scheme_that_takes_rows_as_they_arrive_says_what_is_drawn_without_one(
         Half().resolve(12)
 
 
-def test_a_scheme_that_draws_in_its_own_way_is_not_matched():
+def test_a_scheme_that_overrides_draw_bag_is_not_matched():
     class Own(Subbagging):
         def draw_bag(self, n_samples, generator):
             return generator.choice(n_samples, self.bag_size, replace=False)
@@ -477,7 +477,7 @@ def test_a_scheme_that_draws_in_its_own_way_is_not_matched():
     assert Subbagging(3).resolve(8).is_matched
 
 
-def test_a_scheme_that_draws_by_what_it_inherits_draws_the_same_law():
+def test_a_scheme_that_calls_the_inherited_draw_has_the_same_law():
     class Sorted(Subbagging):
         def draw_bag(self, n_samples, generator):
             return np.sort(super().draw_bag(n_samples, generator))
@@ -486,7 +486,7 @@ def test_a_scheme_that_draws_by_what_it_inherits_draws_the_same_law():
     assert all(len(set(bag.tolist())) == 3 and (np.diff(bag) > 0).all() for bag in bags)
 
 
-def test_a_scheme_that_defines_nothing_says_so():
+def test_a_scheme_must_define_draw_bag_or_pick():
     class Nothing(ResamplingScheme):
         def inclusion_probability(self, n_samples):
             return 0.5
@@ -494,11 +494,11 @@ def test_a_scheme_that_defines_nothing_says_so():
         def negative_covariance(self, n_samples):
             return 0.0
 
-    with pytest.raises(TypeError, match="Nothing defines neither draw_bag nor pick"):
+    with pytest.raises(TypeError, match="Nothing must define draw_bag or pick"):
         Nothing().resolve(4)
 
 
-def test_without_matched_bags_the_certificate_assumes_nothing():
+def test_without_matched_bags_the_certificate_allows_any_coupling():
     X = np.arange(8.0)[:, None]
     model = BaggedRegressor(scheme=Declared(0.5, 0.0), n_bags=5, random_state=0).fit(X, X[:, 0])
     assert certify(model).coupling.name == "any"
@@ -526,7 +526,7 @@ def keys_below(ids, threshold, seed=0, first=0, n_bags=3):
 
 
 @pytest.mark.parametrize("bits", [16, 17, 25, 61])
-def test_a_permutation_is_undone_by_going_backwards(bits):
+def test_permutation_is_inverted_by_going_backwards(bits):
     round_keys, _ = Seeds(5).block_generator(0, bits, 8)
     some = np.random.default_rng(bits).integers(0, 1 << bits, 1000, dtype=np.uint64)
     there = permuted(some, bits, round_keys)
@@ -536,7 +536,7 @@ def test_a_permutation_is_undone_by_going_backwards(bits):
 
 
 @pytest.mark.parametrize("bits", [16, 17])
-def test_a_permutation_takes_every_number_once_and_hangs_on_its_keys(bits):
+def test_permutation_is_a_bijection_that_depends_on_its_keys(bits):
     everything = np.arange(1 << bits, dtype=np.uint64)
     shuffled = [permuted(everything, bits, Seeds(seed).block_generator(0, bits, 8)[0]) for seed in (0, 1)]
     for one in shuffled:
@@ -554,7 +554,7 @@ def blocks():
 
 @pytest.mark.parametrize("block", list(blocks()), ids=["counted", "listed"])
 @pytest.mark.parametrize("n_smallest", [0, 1, 700, 60_000])
-def test_a_key_found_from_the_row_is_the_key_found_from_the_smallest_on(block, n_smallest):
+def test_keys_from_rows_equal_keys_from_ranks(block, n_smallest):
     round_keys, _ = Seeds(3).block_generator(7, block.bits, 8)
     found = []
     for way in (block._from_ranks, block._from_rows):
@@ -568,7 +568,7 @@ def test_a_key_found_from_the_row_is_the_key_found_from_the_smallest_on(block, n
         assert found[0]
 
 
-def test_whichever_way_is_taken_the_rows_below_are_the_same(monkeypatch):
+def test_both_ways_find_the_same_rows_below_a_threshold(monkeypatch):
     ids, threshold = RowIds(None, 70_000), threshold_of(0.3)
     found = keys_below(ids, threshold, n_bags=2)
     for name, other in (("_from_ranks", "_from_rows"), ("_from_rows", "_from_ranks")):
@@ -577,7 +577,7 @@ def test_whichever_way_is_taken_the_rows_below_are_the_same(monkeypatch):
             assert keys_below(ids, threshold, n_bags=2) == found
 
 
-def test_keys_of_ranks_worked_by_hand():
+def test_keys_of_ranks_computed_by_hand():
     # Of four numbers two are below one half, and one of these below one quarter but none below one eighth.
     noise = np.full(4, 2**64 - 1, dtype=np.uint64)
     found = drawing._keys_of_ranks(np.arange(4, dtype=np.uint64), [4, 2, 1, 0], noise)
@@ -591,7 +591,7 @@ def test_a_rank_below_all_halvings_has_the_smallest_key():
     assert drawing._keys_of_ranks(np.zeros(1, dtype=np.uint64), counts, np.full(1, 99, dtype=np.uint64)).tolist() == [0]
 
 
-def test_thresholds_are_shares_of_all_keys():
+def test_thresholds_are_fractions_of_all_keys():
     assert threshold_of(0) == 0
     assert threshold_of(1) == threshold_of(1.0) == N_KEYS
     assert threshold_of(Fraction(1, 2)) == 2**63
@@ -610,7 +610,7 @@ def test_a_threshold_is_exact():
 
 
 @pytest.mark.parametrize("share", [1e-4, 0.01, 0.5, 1.0])
-def test_a_key_hangs_on_seed_bag_and_name_alone(share):
+def test_a_key_depends_only_on_seed_bag_and_row_id(share):
     threshold = threshold_of(share)
     counted = keys_below(RowIds(None, 70_000), threshold, n_bags=2)
     rest = np.random.default_rng(0).permutation(np.delete(np.arange(70_000), [0, 5, 65_535, 65_536, 69_999]))
@@ -624,12 +624,12 @@ def test_a_key_hangs_on_seed_bag_and_name_alone(share):
 
 
 @pytest.mark.parametrize("n", [MOST_HASHED - 1, MOST_HASHED, MOST_HASHED + 1, 2 * MOST_HASHED, 2 * MOST_HASHED + 1])
-def test_every_row_has_a_key_wherever_blocks_begin(n):
+def test_every_row_has_a_key_at_block_boundaries(n):
     part_rows = [part.row for part in RowKeys(RowIds(None, n)).below(N_KEYS, Seeds(0), 0, Seeds(0).bag_words(0, 1))]
     np.testing.assert_array_equal(np.sort(np.concatenate(part_rows)), np.arange(n))
 
 
-def test_all_keys_at_once_are_given_only_if_all_are_hashed():
+def test_matrix_of_keys_exists_only_if_all_are_hashed():
     words = Seeds(0).bag_words(0, 2)
     rows, values = RowKeys(RowIds([7, 3], 2)).matrix(words)
     assert rows.tolist() == [[0, 1], [0, 1]]
@@ -640,7 +640,7 @@ def test_all_keys_at_once_are_given_only_if_all_are_hashed():
     assert RowKeys(RowIds(["a", "b"], 2)).matrix(words) is not None
 
 
-def test_hashes_hang_on_both_words_and_on_the_number():
+def test_hashes_depend_on_both_words_and_the_number():
     code, words = np.array([7], dtype=np.uint64), Seeds(0).bag_words(0, 1)[0, :2]
     before = hashed(code, words)[0]
     for bit in range(64):
@@ -650,12 +650,12 @@ def test_hashes_hang_on_both_words_and_on_the_number():
             assert 8 <= int(before ^ other[0]).bit_count() <= 56  # of 64 fair coins: outside with a chance of 1e-9
 
 
-def test_bit_lengths_are_those_of_python():
+def test_bit_lengths_equal_those_of_python():
     numbers = [0, 1, 2, 3, 2**16 - 1, 2**16, 2**61, 2**62 - 1]
     assert drawing._bit_lengths(np.array(numbers, dtype=np.uint64)).tolist() == [k.bit_length() for k in numbers]
 
 
-def test_small_thresholds_of_very_many_rows_take_no_time_per_row():
+def test_small_thresholds_of_very_many_rows_compute_few_keys():
     # 10**12 rows: anything that walked them all would not end.
     found = keys_below(RowIds(None, 10**12), threshold_of(50 / 10**12), n_bags=4)
     assert 50 < len(found) < 400  # Poisson(200): outside with a chance below 1e-30

@@ -33,16 +33,16 @@ def test_the_first_bags_do_not_depend_on_how_many_are_drawn(scheme):
     assert law.draw(5, random_state=2) != many[:5]
 
 
-def test_the_law_without_one_exists_where_its_bags_are_everything_that_is_left():
+def test_law_without_one_exists_even_if_its_bags_are_all_remaining_rows():
     law = Subbagging(4).resolve(5).without_one()
     assert (law.n_samples, law.bag_size, law.inclusion_probability) == (4, 4, 1.0)
     assert sorted(law.draw(1, random_state=0)[0].tolist()) == [0, 1, 2, 3]
-    with pytest.raises(ValueError, match="it is in every bag"):
+    with pytest.raises(ValueError, match="because every bag contains it"):
         law.without_one()
     assert ClassicalBagging(2).resolve(2).without_one().inclusion_probability == 1.0
 
 
-def test_equal_laws_are_equal_however_they_were_written():
+def test_laws_are_equal_if_bag_sizes_mean_the_same():
     assert Subbagging(0.5).resolve(10) == Subbagging(5).resolve(10)
     assert Subbagging(0.5).resolve(10) != Subbagging(0.4).resolve(10)
     assert Subbagging(0.5) == Subbagging(0.5) != BernoulliSubbagging(0.5)
@@ -51,12 +51,12 @@ def test_equal_laws_are_equal_however_they_were_written():
 # ---------------------------------------------------------------------------------------------------------- the support
 
 
-def test_an_infinite_support_is_refused_before_it_is_walked():
+def test_listing_an_infinite_support_raises_at_once():
     with pytest.raises(ValueError, match=r"infinitely many bags. Use a smaller mass"):
         PoissonizedBagging(2).resolve(5).support()
 
 
-def test_the_support_is_walked_until_the_mass_is_reached():
+def test_support_stops_when_the_mass_is_reached():
     probabilities = [probability for _, probability in PoissonizedBagging(2).resolve(3).support(mass=0.9)]
     assert 0.9 <= sum(probabilities) < 0.99
     assert len(list(Subbagging(1).resolve(4).support(mass=0.5))) == 2
@@ -67,18 +67,18 @@ def test_the_support_is_walked_until_the_mass_is_reached():
 
 @pytest.mark.parametrize("scheme", ALL)
 @pytest.mark.parametrize("bad", [0, 1, -3])
-def test_too_few_rows_are_refused(scheme, bad):
-    with pytest.raises(ValueError, match=rf"'n_samples' parameter of .* >= 2. Got {bad}: .*one is left out"):
+def test_too_few_rows_raise(scheme, bad):
+    with pytest.raises(ValueError, match=rf"'n_samples' parameter of .* >= 2. Got {bad}: .*One is left out"):
         scheme(1).resolve(bad)
 
 
 @pytest.mark.parametrize("bad", [10.0, "10", None, True])
-def test_a_number_of_rows_that_is_no_integer_is_refused(bad):
+def test_n_samples_must_be_an_integer(bad):
     with pytest.raises(TypeError, match="'n_samples' parameter"):
         Subbagging().resolve(bad)
 
 
-def test_a_number_of_bags_that_is_none_is_refused():
+def test_invalid_n_bags_or_first_raises():
     law = Subbagging().resolve(10)
     with pytest.raises(ValueError, match=r"'n_bags' parameter of Subbagging.draw must be an integer >= 1. Got 0"):
         law.draw(0)
@@ -91,7 +91,7 @@ def test_a_number_of_bags_that_is_none_is_refused():
 # ------------------------------------------------------------------------------------------------ a scheme of one's own
 
 
-def test_a_scheme_that_lists_its_bags_gets_p_q_and_q_n_minus_1_worked_out():
+def test_p_q_and_the_law_without_one_are_computed_from_listed_bags():
     law, subbagging = Listed(PAIRS_OF_FIVE).resolve(5), Subbagging(2).resolve(5)
     assert law.inclusion_probability == subbagging.inclusion_probability
     assert law.negative_covariance == pytest.approx(subbagging.negative_covariance, abs=1e-15)
@@ -103,7 +103,7 @@ def test_a_scheme_that_lists_its_bags_gets_p_q_and_q_n_minus_1_worked_out():
     assert max(bag.max() for bag in without.draw(200, random_state=0)) == 3
 
 
-def test_a_scheme_that_declares_p_and_q_is_taken_at_its_word():
+def test_declared_p_and_q_are_used():
     law = Declared(0.3, 0.0).resolve(20)
     assert (law.inclusion_probability, law.negative_covariance) == (0.3, 0.0)
     assert law.draw(10, random_state=0) == law.draw(20, random_state=0)[:10]
@@ -113,23 +113,23 @@ def test_a_scheme_that_declares_p_and_q_is_taken_at_its_word():
         list(law.support())
 
 
-def test_a_scheme_that_never_leaves_the_last_row_out_is_told_so_instead_of_drawing_for_ever():
+def test_draw_fails_if_last_row_is_always_included():
     class Whole(Declared):
         def draw_bag(self, n_samples, generator):
             return np.arange(n_samples)
 
     law = ResolvedScheme(Whole(0.3, 0.0), 8)  # resolve would have refused it
-    with pytest.raises(ValueError, match="put the last row into 10,000 bags in a row"):
+    with pytest.raises(ValueError, match="put the last row into 10,000 consecutive bags"):
         law.without_one().draw(1, random_state=0)
 
 
 @pytest.mark.parametrize("value", ["0.5", math.nan, None])
-def test_a_probability_that_is_no_number_is_refused(value):
-    with pytest.raises(TypeError, match="inclusion_probability of Declared must be a number"):
+def test_inclusion_probability_must_be_a_number(value):
+    with pytest.raises(TypeError, match=r"Declared\.inclusion_probability must return a number"):
         Declared(value, 0.0).resolve(20)
 
 
-def test_a_number_in_the_place_of_a_method_is_refused():
+def test_inclusion_probability_must_be_a_method():
     class Numbered(Declared):
         inclusion_probability = 0.5
 
@@ -137,13 +137,13 @@ def test_a_number_in_the_place_of_a_method_is_refused():
         Numbered(0.5, 0.0).resolve(20)
 
 
-def test_rounding_in_listed_probabilities_is_forgiven():
+def test_rounding_errors_of_listed_probabilities_are_allowed():
     subsets = (bag for size in range(4) for bag in itertools.combinations(range(3), size))
     law = Listed([(bag, 0.3 ** len(bag) * 0.7 ** (3 - len(bag))) for bag in subsets]).resolve(3)
     assert 0 <= law.negative_covariance < 1e-15
 
 
-def test_a_scheme_that_says_nothing_of_p_and_q_is_asked_to():
+def test_a_scheme_without_p_and_q_raises():
     class Silent(ResamplingScheme):
         def draw_bag(self, n_samples, generator):
             return generator.integers(n_samples, size=2)
@@ -152,14 +152,14 @@ def test_a_scheme_that_says_nothing_of_p_and_q_is_asked_to():
         Silent().resolve(10)
 
 
-def test_a_scheme_that_lists_too_many_bags_is_asked_for_p_and_q(monkeypatch):
+def test_a_scheme_with_too_many_bags_must_define_p_and_q(monkeypatch):
     monkeypatch.setattr("stablebag.resampling.law.MOST_LISTED", 5)
     monkeypatch.setattr("stablebag.resampling.law_checks.MOST_LISTED", 5)
     with pytest.raises(ValueError, match=r"lists more than 5 bags. Define inclusion_probability"):
         Listed(PAIRS_OF_FIVE).resolve(5)
 
 
-def test_a_scheme_that_draws_rows_that_are_none_is_told_so():
+def test_draws_outside_the_table_raise():
     class Wrong(Declared):
         def draw_bag(self, n_samples, generator):
             return np.array([n_samples])
@@ -189,7 +189,7 @@ class Changeable(ResamplingScheme):
         return BernoulliSubbagging(self.p).count_law(n_samples, n_rows)
 
 
-def test_a_scheme_that_was_changed_has_the_frontier_of_what_it_is_now():
+def test_changing_a_scheme_changes_its_frontier():
     scheme = Changeable()
     before = scheme.resolve(10)
     assert frontier(before, 1).value == pytest.approx(0.1)
@@ -200,13 +200,13 @@ def test_a_scheme_that_was_changed_has_the_frontier_of_what_it_is_now():
     assert before.inclusion_probability == 0.1
 
 
-def test_a_method_set_on_one_object_alone_changes_its_law():
+def test_a_method_assigned_to_one_object_changes_its_law():
     scheme = Changeable()
     scheme.draw_bag = lambda n_samples, generator: np.flatnonzero(generator.random(n_samples) < 0.1)
     assert frontier(ResolvedScheme(scheme, 10), 1) is None
 
 
-def test_a_class_that_was_changed_has_the_frontier_of_what_it_is_now(monkeypatch):
+def test_changing_a_class_changes_its_frontier(monkeypatch):
     before = frontier(Changeable().resolve(10), 2).value
     monkeypatch.setattr(Changeable, "p", 0.9)
     after = frontier(Changeable().resolve(10), 2).value
@@ -228,7 +228,7 @@ class OneOrMost(ResamplingScheme):
                 yield bag, Fraction(1, 2 * n_samples)
 
 
-def test_a_law_with_negative_q_is_taken_with_the_larger_constant():
+def test_a_law_with_negative_q_has_a_larger_constant():
     law = OneOrMost().resolve(6)
     assert law.negative_covariance == pytest.approx(-1 / 12)
     assert bagging_constant(6, *law.p_and_q) == pytest.approx((1 + 5 / 3) / 6)
@@ -236,7 +236,7 @@ def test_a_law_with_negative_q_is_taken_with_the_larger_constant():
     assert 0 < certify(model).epsilon(0.5) < 5
 
 
-def test_the_chance_of_an_empty_bag():
+def test_empty_probability():
     assert BernoulliSubbagging(0.05).resolve(6).empty_probability == pytest.approx(0.95**6)
     assert PoissonizedBagging(0.5).resolve(6).empty_probability == pytest.approx(math.exp(-3))
     assert Subbagging(3).resolve(6).empty_probability == ClassicalBagging(6).resolve(6).empty_probability == 0.0
@@ -244,7 +244,7 @@ def test_the_chance_of_an_empty_bag():
     assert Declared(0.3, 0.0).resolve(20).empty_probability == pytest.approx(0.7)  # a bound: nothing more is known
 
 
-def test_the_chance_of_an_empty_bag_follows_from_the_law_of_counts_by_default():
+def test_empty_probability_follows_from_count_law_by_default():
     for scheme in (BernoulliSubbagging(0.05), PoissonizedBagging(0.5), Subbagging(3), ClassicalBagging(6)):
         law = scheme.resolve(6)
         assert ResamplingScheme.empty_probability(law.scheme, 6) == pytest.approx(law.empty_probability, abs=1e-15)
@@ -260,7 +260,7 @@ class BadCount(BernoulliSubbagging):
         return np.eye(n_rows + 1)[n_rows // 2]
 
 
-def test_how_many_rows_are_in_a_bag_follows_from_the_law_for_all_rows():
+def test_count_law_of_fewer_rows_follows_from_that_of_all_rows():
     law, right = BadCount(0.5).resolve(8), BernoulliSubbagging(0.5).resolve(8)
     for k in range(9):
         np.testing.assert_allclose(law.count_law(k), right.count_law(k), atol=1e-12)
@@ -297,7 +297,7 @@ class MaybeEmpty(Subbagging):
         return self
 
 
-def test_the_chance_of_an_empty_bag_is_not_inherited():
+def test_empty_probability_is_not_inherited_by_another_law():
     assert MaybeEmpty(1).resolve(5).empty_probability == pytest.approx(0.9)
     assert Certificate.for_labels(MaybeEmpty(1), list("abcde")).worst_case() == pytest.approx(0.02 + 0.9 / 0.98 / 5)
 
@@ -319,30 +319,30 @@ def test_schemes_with_arrays_can_be_compared():
 # ------------------------------------------------------------------------------------------------------- laws of counts
 
 
-def test_a_binomial_law_by_hand():
+def test_binomial_law_computed_by_hand():
     np.testing.assert_allclose(binomial_law(2, 0.25, 0.75), [9 / 16, 6 / 16, 1 / 16])
     np.testing.assert_array_equal(binomial_law(0, 0.25, 0.75), [1.0])
 
 
-def test_a_binomial_law_of_many_rows_does_not_vanish():
+def test_binomial_law_of_many_rows_does_not_underflow():
     law = binomial_law(100_000, 0.5, 0.5)
     assert law.sum() == pytest.approx(1.0)
     assert law.argmax() == 50_000
     assert law[50_000] == pytest.approx(math.sqrt(2 / (math.pi * 100_000)), rel=1e-5)  # by Stirling's formula
 
 
-def test_a_law_follows_from_the_ratios_of_its_neighbours():
+def test_log_concave_law_follows_from_ratios():
     np.testing.assert_allclose(log_concave_law(np.log([2.0, 1.0, 0.5])), [1 / 6, 2 / 6, 2 / 6, 1 / 6])
     np.testing.assert_allclose(log_concave_law(np.array([800.0, -800.0])), [0, 1, 0], atol=1e-300)
 
 
-def test_fewer_rows_of_a_binomial_law_have_a_binomial_law():
+def test_thinning_a_binomial_law_gives_a_binomial_law():
     np.testing.assert_allclose(thinned(binomial_law(9, 0.3, 0.7), 4), binomial_law(4, 0.3, 0.7))
     np.testing.assert_allclose(thinned(binomial_law(9, 0.3, 0.7), 9), binomial_law(9, 0.3, 0.7))
     np.testing.assert_allclose(thinned(np.array([0.0, 0.0, 1.0, 0.0]), 2), [0, 2 / 3, 1 / 3])
 
 
-def test_the_orders_of_a_bag_are_counted_and_listed():
+def test_orders_of_a_bag_are_counted_and_listed():
     assert list(orderings(Counter([1, 0, 0]))) == [(0, 0, 1), (0, 1, 0), (1, 0, 0)]
     for bag, number in [((), 1), ((4,), 1), ((2, 2, 2), 1), ((0, 0, 1, 1), 6), ((0, 1, 2, 3), 24)]:
         assert orders(bag) == len(set(orderings(Counter(bag)))) == number

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resampling.own_schemes import Fond, ListedUnequal, random_bags
+from resampling.own_schemes import FirstRowOften, ListedUnequal, random_bags
 from stablebag import (
     BernoulliSubbagging,
     Certificate,
@@ -33,7 +33,7 @@ def conditional(law, rows):
     return found
 
 
-def test_a_law_that_lists_its_bags_knows_all_of_it(seed):
+def test_everything_is_computed_from_listed_bags(seed):
     rng = np.random.default_rng(seed)
     law = ListedUnequal(random_bags(rng, 6)).resolve(6)
     assert not law.is_symmetric
@@ -43,7 +43,7 @@ def test_a_law_that_lists_its_bags_knows_all_of_it(seed):
     assert law.constant >= np.max(law.inclusion_probabilities / (1 - law.inclusion_probabilities)) / 6
 
 
-def test_a_law_of_alike_rows_has_the_constant_of_the_paper_either_way():
+def test_an_unequal_scheme_of_equal_rows_has_the_constant_of_the_paper():
     class Same(UnequalScheme):
         def draw_bag(self, n_samples, generator):
             return np.flatnonzero(generator.random(n_samples) < 0.25)
@@ -58,21 +58,24 @@ def test_a_law_of_alike_rows_has_the_constant_of_the_paper_either_way():
     assert Certificate(law, 5).epsilon(0.5) >= Certificate(alike, 5).epsilon(0.5)
 
 
-def test_one_p_or_q_or_law_without_any_row_is_refused():
-    law = Fond().resolve(6)
+def test_unequal_schemes_have_no_single_p_q_or_law_without_one():
+    law = FirstRowOften().resolve(6)
     for ask, words in (
-        (lambda: law.inclusion_probability, "has not one inclusion probability p. Ask for inclusion_probabilities"),
-        (lambda: law.negative_covariance, "has not one negative covariance q. Ask for covariance"),
+        (
+            lambda: law.inclusion_probability,
+            "does not have a single inclusion probability p. Use inclusion_probabilities",
+        ),
+        (lambda: law.negative_covariance, "does not have a single negative covariance q. Use covariance"),
         (lambda: law.p_and_q, "does not treat all rows alike"),
-        (law.without_one, r"depends on which row it is. Say which: law.without\(\[row\]\)"),
-        (lambda: random_n_bags(law, 6, 10), "proved for bags that treat all rows alike"),
+        (law.without_one, r"depends on the row. Use law.without\(\[row\]\)"),
+        (lambda: random_n_bags(law, 6, 10), "needs bags that treat all rows alike"),
     ):
         with pytest.raises(TypeError, match=words):
             ask()
     assert law.count_law(3) is None
 
 
-def test_the_law_without_some_rows_is_the_law_given_that_they_are_out():
+def test_law_without_rows_is_the_conditional_law():
     law = ListedUnequal([((0, 1), 0.3), ((2,), 0.2), ((1, 3), 0.1), ((), 0.15), ((2, 3), 0.25)]).resolve(4)
     for rows in ([0], [1], [3], [0, 3], [1, 2]):
         smaller = law.without(rows)
@@ -81,34 +84,34 @@ def test_the_law_without_some_rows_is_the_law_given_that_they_are_out():
         assert found == pytest.approx(conditional(law, rows))
         gone = smaller.draw(200, random_state=0)
         assert {tuple(bag.tolist()) for bag in gone} <= set(found)
-    with pytest.raises(ValueError, match="numbers of rows from 0 to 3, each once and not all"):
+    with pytest.raises(ValueError, match="distinct positions from 0 to 3, and not all of them"):
         law.without([4])
-    with pytest.raises(ValueError, match="each once"):
+    with pytest.raises(ValueError, match="distinct positions"):
         law.without([1, 1])
 
 
-def test_without_a_row_that_is_all_that_is_known_its_chances_are():
-    law = Fond().resolve(6)
+def test_conditional_probabilities_follow_from_the_covariance():
+    law = FirstRowOften().resolve(6)
     np.testing.assert_allclose(law.without([0]).inclusion_probabilities, 0.25)
-    with pytest.raises(TypeError, match="Define that, or without"):
+    with pytest.raises(TypeError, match="Define enumerate_bags or without"):
         _ = law.without([0, 1]).inclusion_probabilities
 
 
-def test_a_row_that_all_bags_but_an_impossible_one_have_is_missed_in_vain():
+def test_drawing_without_rows_that_every_bag_contains_raises():
     law = ListedUnequal([((0, 1), Fraction(1, 2)), ((0, 2), Fraction(1, 4)), ((1, 2), Fraction(1, 4))]).resolve(3)
-    with pytest.raises(ValueError, match="Every bag has one of the rows"):
+    with pytest.raises(ValueError, match="Every bag contains one of the rows"):
         list(law.without([0, 1]).support())
 
 
-def test_equal_laws_are_equal_and_other_ones_have_other_fingerprints(seed):
+def test_fingerprints_distinguish_laws(seed):
     rng = np.random.default_rng(seed)
-    assert Fond().resolve(5) == Fond().resolve(5)
+    assert FirstRowOften().resolve(5) == FirstRowOften().resolve(5)
     prints = {ListedUnequal(random_bags(rng, 5)).resolve(5).fingerprint for _ in range(10)}
     assert len(prints) == 10
 
 
 @pytest.mark.slow
-def test_the_bound_on_how_ragged_bags_are_holds_for_every_bag(seed):
+def test_raggedness_bounds_every_bag(seed):
     rng = np.random.default_rng(seed)
     for _ in range(20):
         law = ListedUnequal(random_bags(rng, 6)).resolve(6)
@@ -118,8 +121,8 @@ def test_the_bound_on_how_ragged_bags_are_holds_for_every_bag(seed):
             assert outside <= law.scheme.raggedness(6) + 1e-12
 
 
-def test_a_law_with_its_norm_alone_is_certified():
-    class ByNorm(Fond):
+def test_covariance_norm_is_enough_for_a_certificate():
+    class ByNorm(FirstRowOften):
         covariance = UnequalScheme.covariance
 
         def covariance_norm(self, n_samples):
@@ -128,20 +131,20 @@ def test_a_law_with_its_norm_alone_is_certified():
     law = ByNorm().resolve(6)
     assert law.constant == 0.5
     assert Certificate(law, 6).worst_case() == 0.75
-    with pytest.raises(TypeError, match="does not say how rows depend on each other"):
+    with pytest.raises(TypeError, match="must define covariance, covariance_norm or enumerate_bags"):
         law.scheme.covariance(6)
 
 
-def test_a_scheme_that_says_nothing_is_told_what_to_define():
+def test_error_says_which_methods_to_define():
     class Silent(UnequalScheme):
         def draw_bag(self, n_samples, generator):
             return np.array([0])
 
-    with pytest.raises(TypeError, match="Define inclusion_probabilities, or enumerate_bags"):
+    with pytest.raises(TypeError, match="must define inclusion_probabilities or enumerate_bags"):
         Silent().resolve(4)
 
 
-def test_pick_is_matched_if_bags_without_a_row_stay():
+def test_pick_is_matched_if_bags_without_a_row_do_not_change():
     class Lucky(UnequalScheme):
         """Each of the first rows with probability 1/4, the others with 1/2, by when they arrive."""
 
@@ -182,7 +185,7 @@ def test_pick_is_matched_if_bags_without_a_row_stay():
         def pick(self, n_samples, arrivals):
             return arrivals.rows_within(0.4)
 
-    with pytest.raises(ValueError, match="bags without row 0 change when that row is gone"):
+    with pytest.raises(ValueError, match="bags without row 0 change if that row is removed"):
         Unmatched().resolve(6)
 
 
@@ -200,7 +203,7 @@ def parts(values):
     return Partition.of(values, len(values), "strata", "fit")
 
 
-def test_labels_of_any_kind_tell_rows_apart():
+def test_labels_of_any_type_are_accepted():
     for values in (["b", "a", "b"], np.array([2, 1, 2]), pd.Series([True, False, True]), pd.Categorical(list("yxy"))):
         found = parts(values)
         assert found.codes.tolist() == [1, 0, 1]
@@ -215,30 +218,30 @@ def test_labels_of_any_kind_tell_rows_apart():
     [1.0, np.nan, 2.0], ["a", None, "b"], pd.Series(["a", pd.NA, "b"]),
     np.array(["2026", "NaT", "2025"], "datetime64[Y]"),
 ])  # fmt: skip
-def test_a_missing_label_is_told_by_its_row(values):
-    with pytest.raises(ValueError, match=r"The 'strata' parameter of fit .* row 1 has none. Give such rows a label"):
+def test_error_for_a_missing_label_names_the_row(values):
+    with pytest.raises(ValueError, match=r"The 'strata' parameter of fit .* row 1 has none. Label such rows"):
         parts(values)
 
 
-def test_what_is_not_one_label_for_each_row_is_refused():
-    with pytest.raises(ValueError, match=r"must be 4 labels, one for each row. Got 3: .* give them to fit"):
+def test_labels_must_match_the_rows():
+    with pytest.raises(ValueError, match=r"must be 4 labels, one for each row. Got 3: .* pass them to fit"):
         Partition.of(list("aab"), 4, "strata", "fit")
-    with pytest.raises(TypeError, match=r"Got 'an array of 2 axes': for several columns, join them"):
+    with pytest.raises(TypeError, match=r"Got 'an array with 2 dimensions': to use several columns, combine them"):
         parts(np.zeros((3, 2)))
     with pytest.raises(TypeError, match=r"one label for each row. Got 'abc'"):
         Partition.of("abc", 3, "strata", "fit")
-    with pytest.raises(TypeError, match="labels that can be hashed"):
+    with pytest.raises(TypeError, match="hashable labels"):
         parts(np.array([[1], {}, "a"], dtype=object))
 
 
-def test_rows_go_and_come():
+def test_rows_can_be_removed_and_added():
     whole = parts(list("abab"))
     assert whole.without([1]).values.tolist() == ["a", "a", "b"]
     assert whole.without([1, 3]).labels == ("a",)
     assert whole.joined(parts(["b"])).values.tolist() == list("ababb")
 
 
-def test_labels_of_rows_are_equal_after_pickling():
+def test_partitions_can_be_pickled():
     whole = parts(list("abab"))
     assert whole.members
     again = pickle.loads(pickle.dumps(whole))
@@ -274,7 +277,7 @@ def test_one_of_two_and_two_of_four_are_one_of_twelve_bags():
     assert law.scheme.raggedness(6) == 1
 
 
-def test_closed_forms_of_strata_are_those_of_the_listed_bags(seed):
+def test_closed_forms_of_strata_agree_with_listed_bags(seed):
     rng = np.random.default_rng(seed)
     for _ in range(60):
         law = random_strata(rng)
@@ -294,7 +297,7 @@ def test_one_stratum_is_subbagging():
 
 
 @pytest.mark.parametrize("n_samples", [200, 70_000])
-def test_drawn_bags_have_their_number_of_every_stratum(n_samples):
+def test_drawn_bags_have_the_right_number_of_every_stratum(n_samples):
     strata = np.where(np.arange(n_samples) % 10 == 0, "rare", "common")
     law = StratifiedSubbagging({"rare": 3, "common": 5}, strata).resolve(n_samples)
     for bag in law.draw(30, random_state=0):
@@ -302,14 +305,14 @@ def test_drawn_bags_have_their_number_of_every_stratum(n_samples):
         assert (strata[bag] == "rare").sum() == 3
 
 
-def test_half_of_very_many_rows_are_drawn_as_well():
+def test_half_of_very_many_rows_can_be_drawn():
     strata = np.arange(70_000) % 3
     bags = StratifiedSubbagging(0.5, strata).resolve(70_000).draw(2, random_state=0)
     assert [np.bincount(strata[bag]).tolist() for bag in bags] == [[11_667, 11_666, 11_666]] * 2
 
 
 @pytest.mark.parametrize("n_samples", [30, 66_000])
-def test_with_a_row_less_bags_without_it_are_the_same_to_the_last_bit(n_samples):
+def test_removing_a_row_does_not_change_stratified_bags_without_it(n_samples):
     strata = np.arange(n_samples) % 3
     law = StratifiedSubbagging(12, strata).resolve(n_samples)
     bags = law.draw(40, random_state=5)
@@ -324,7 +327,7 @@ def test_with_a_row_less_bags_without_it_are_the_same_to_the_last_bit(n_samples)
                 assert strata[newcomer] == strata[gone]
 
 
-def test_the_law_without_some_rows_keeps_the_numbers_and_is_the_conditional_law(seed):
+def test_stratified_law_without_rows_is_the_conditional_law(seed):
     rng = np.random.default_rng(seed)
     for _ in range(20):
         law = random_strata(rng)
@@ -335,7 +338,7 @@ def test_the_law_without_some_rows_keeps_the_numbers_and_is_the_conditional_law(
             assert smaller.bag_size == law.bag_size
     law = StratifiedSubbagging({"a": 1, "b": 1}, SIX).resolve(6)
     assert {tuple(bag.tolist()): p for bag, p in law.without([1, 4]).support()} == conditional(law, [1, 4])
-    with pytest.raises(ValueError, match=r"stratum 'a' has 0 left, but every bag has 1 of them"):
+    with pytest.raises(ValueError, match=r"stratum 'a' has 0 rows, but every bag needs 1 of them"):
         law.without([0, 2])
 
 
@@ -357,13 +360,13 @@ def test_the_law_without_some_rows_keeps_the_numbers_and_is_the_conditional_law(
     ({0: 0.1, 1: 9}, [90, 10], [9, 9]),
     (0.29, [100, 100], [29, 29]),  # not 28, as floats would have it
 ])  # fmt: skip
-def test_rows_are_allotted_as_stated(bag_size, sizes, each):
+def test_rows_are_divided_among_strata_as_documented(bag_size, sizes, each):
     strata = np.repeat(np.arange(len(sizes)), sizes)
     law = StratifiedSubbagging(bag_size, strata).resolve(sum(sizes))
     assert list(law.scheme.bag_size.values()) == each
 
 
-def test_proportions_are_missed_by_less_than_a_row_where_bounds_do_not_bind(seed):
+def test_proportions_are_rounded_by_less_than_a_row(seed):
     rng = np.random.default_rng(seed)
     for _ in range(200):
         sizes = rng.integers(20, 200, rng.integers(2, 6))
@@ -378,21 +381,21 @@ def test_proportions_are_missed_by_less_than_a_row_where_bounds_do_not_bind(seed
 
 
 @pytest.mark.parametrize(("bag_size", "strata", "words"), [
-    (0.5, None, r"must be a label for each row. Got None: give them here, or to fit: fit\(X, y, strata=...\)"),
-    (0.5, list("aabbc"), r"labels with two rows or more. Got 'c': row 4 is the only one .* Join it with another"),
+    (0.5, None, r"must be a label for each row. Got None: pass them here, or to fit: fit\(X, y, strata=...\)"),
+    (0.5, list("aabbc"), r"labels with two rows or more. Got 'c': row 4 is the only one .* Merge it with another"),
     (0.5, ["a", "b", "b", "c", "d"], r"row \d \(and 2 others\) is the only one"),
-    (0.5, list("abcde"), r"labels that rows share. Got .* every row is a stratum of its own, .* use Subbagging"),
+    (0.5, list("abcde"), r"labels that rows share. Got .* every row has its own stratum, .* use Subbagging"),
     (0.5, list("aabb"), r"must be 5 labels, one for each row. Got 4"),
     (0.5, ["a", "a", "b", "b", None], "row 4 has none"),
     (0.5, [0.0, 0.0, 1.0, 1.0, np.nan], "row 4 has none"),
-    (1, list("aabbb"), r"from 2 to 3 for these strata. Got 1: of each of the 2 strata, one row at least is in a bag"),
-    (4, list("aabbb"), r"Use 2 to 3 rows"),
+    (1, list("aabbb"), r"from 2 to 3 for these strata. Got 1: each of the 2 strata has at least one row in a bag"),
+    (4, list("aabbb"), r"from 2 to 3 for these strata"),
     (1.0, list("aabbb"), "whole data set"),
-    ({"a": 2, "b": 1}, list("aabbb"), r"fewer rows of stratum 'a' than there are. Got 2: it has 2 rows, .* at most 1"),
-    ({"a": 1}, list("aabbb"), "stratum 'b' has none"),
+    ({"a": 2, "b": 1}, list("aabbb"), r"at most 1 for stratum 'a'. Got 2: the stratum has 2 rows"),
+    ({"a": 1}, list("aabbb"), "stratum 'b' is missing"),
     ({"a": 1, "b": 1, "z": 1}, list("aabbb"), "no row is in stratum 'z'"),
 ])  # fmt: skip
-def test_bad_strata_and_sizes_are_told_the_way_out(bag_size, strata, words):
+def test_errors_for_strata_give_the_way_out(bag_size, strata, words):
     with pytest.raises(ValueError, match=words):
         StratifiedSubbagging(bag_size, strata).resolve(5)
 
@@ -401,23 +404,23 @@ def test_bad_strata_and_sizes_are_told_the_way_out(bag_size, strata, words):
     (0, ValueError), (-1, ValueError), (1.5, ValueError), (math.nan, ValueError), ("half", TypeError),
     ({"a": 0}, ValueError), ({"a": True}, TypeError),
 ])  # fmt: skip
-def test_a_size_that_is_none_is_refused_at_once(bag_size, error):
+def test_invalid_stratified_bag_size_raises(bag_size, error):
     with pytest.raises(error, match="The 'bag_size' parameter of StratifiedSubbagging must be"):
         StratifiedSubbagging(bag_size)
 
 
-def test_more_rows_of_known_strata_keep_the_numbers():
+def test_more_rows_of_existing_strata_keep_the_bag_size():
     law = StratifiedSubbagging({"a": 1, "b": 2}, SIX).resolve(6)
     larger = law.scheme.with_more(6, ["a", "b"]).resolve(8)
     assert larger.without([6, 7]) == law
-    with pytest.raises(ValueError, match=r"strata that are there already. Got 'c'"):
+    with pytest.raises(ValueError, match=r"existing strata. Got 'c'"):
         law.scheme.with_more(6, ["c", "c"])
 
 
 # ------------------------------------------------------------------------------------------------- how it is an object
 
 
-def test_stratified_subbagging_can_be_compared_copied_and_shown():
+def test_stratified_subbagging_equality_copy_and_repr():
     scheme = StratifiedSubbagging(0.5, np.array(SIX))
     assert pickle.loads(pickle.dumps(scheme)) == scheme
     assert scheme == StratifiedSubbagging(0.5, SIX) != StratifiedSubbagging(0.5, SIX[::-1])
@@ -430,7 +433,7 @@ def test_stratified_subbagging_can_be_compared_copied_and_shown():
     assert law.fingerprint != StratifiedSubbagging(0.5, SIX[::-1]).resolve(6).fingerprint
 
 
-def test_changing_the_labels_afterwards_changes_no_law():
+def test_changing_the_labels_does_not_change_the_law():
     strata = np.array(SIX)
     law = StratifiedSubbagging(0.5, strata).resolve(6)
     before = law.fingerprint
@@ -438,7 +441,7 @@ def test_changing_the_labels_afterwards_changes_no_law():
     assert law.fingerprint == before
 
 
-def test_a_subclass_that_draws_something_else_is_refused():
+def test_a_stratified_subclass_with_other_draws_raises():
     class Greedy(StratifiedSubbagging):
         def draw_bag(self, n_samples, generator):
             return np.arange(3)
@@ -447,7 +450,7 @@ def test_a_subclass_that_draws_something_else_is_refused():
         Greedy(0.5, SIX).resolve(6)
 
 
-def test_labels_are_taken_where_there_are_none():
+def test_with_labels_sets_missing_strata_only():
     rows = Units(RowIds(None, len(SIX)))
     assert with_labels(StratifiedSubbagging(), SIX, rows).strata.tolist() == list(SIX)
     own = StratifiedSubbagging(strata=SIX)
@@ -475,7 +478,7 @@ def test_one_of_two_clusters_is_one_of_two_bags():
     assert law.bag_size == 1.5
 
 
-def test_closed_forms_of_clusters_are_those_of_the_listed_bags(seed):
+def test_closed_forms_of_clusters_agree_with_listed_bags(seed):
     rng = np.random.default_rng(seed)
     for _ in range(60):
         law = random_clusters(rng)
@@ -497,7 +500,7 @@ def test_clusters_of_equal_size_have_the_closed_form_of_the_note():
     assert rows.constant == pytest.approx(Subbagging(3).resolve(6).constant)  # each row a cluster of its own
 
 
-def test_the_eigenvalue_is_that_of_the_dense_matrix(seed):
+def test_eigenvalue_of_clusters_equals_that_of_the_dense_matrix(seed):
     rng = np.random.default_rng(seed)
     for _ in range(100):
         sizes = rng.integers(1, 30, rng.integers(2, 12)).astype(float)
@@ -507,7 +510,7 @@ def test_the_eigenvalue_is_that_of_the_dense_matrix(seed):
     assert largest_eigenvalue(np.array([10**6, *[1] * 999])) == pytest.approx(10**6 * 0.999, rel=1e-6)
 
 
-def test_bags_have_whole_clusters_and_their_number():
+def test_bags_have_the_right_number_of_whole_clusters():
     clusters = np.repeat(np.arange(10), np.arange(1, 11))
     for bag in ClusterSubbagging(0.4, clusters).resolve(55).draw(50, random_state=0):
         there = np.unique(clusters[bag])
@@ -515,7 +518,7 @@ def test_bags_have_whole_clusters_and_their_number():
         assert sorted(bag.tolist()) == np.flatnonzero(np.isin(clusters, there)).tolist()
 
 
-def test_which_clusters_are_drawn_depends_on_their_labels_alone():
+def test_drawn_clusters_depend_only_on_their_labels():
     clusters = np.array(EIGHT)
     law = ClusterSubbagging(2, clusters).resolve(8)
     order = np.array([5, 3, 1, 7, 0, 2, 4, 6])
@@ -524,7 +527,7 @@ def test_which_clusters_are_drawn_depends_on_their_labels_alone():
         np.testing.assert_array_equal(bag, order[again])
 
 
-def test_with_a_row_less_bags_without_its_cluster_are_the_same_to_the_last_bit():
+def test_removing_a_row_does_not_change_bags_without_its_cluster():
     clusters = np.array(EIGHT)
     law = ClusterSubbagging(2, clusters).resolve(8)
     bags = law.draw(60, random_state=2)
@@ -536,7 +539,7 @@ def test_with_a_row_less_bags_without_its_cluster_are_the_same_to_the_last_bit()
                 np.testing.assert_array_equal(bag, rest[again])
 
 
-def test_the_law_without_a_row_has_its_cluster_in_no_bag(seed):
+def test_law_without_a_row_has_its_cluster_in_no_bag(seed):
     rng = np.random.default_rng(seed)
     for _ in range(20):
         law = random_clusters(rng)
@@ -553,26 +556,26 @@ def test_the_law_without_a_row_has_its_cluster_in_no_bag(seed):
     assert whole.scheme.barred == ()
     assert law.without([0]).scheme.barred == ("a",)
     assert law.without([0]).without([0]).without([0]) == whole
-    with pytest.raises(ValueError, match="fewer clusters are left than the 2 of every bag"):
+    with pytest.raises(ValueError, match="fewer than 2 clusters remain, but every bag needs 2"):
         law.without([0, 3, 4])
 
 
 @pytest.mark.parametrize(("bag_size", "clusters", "words"), [
-    (0.5, None, "must be a label for each row. Got None: it tells which rows are drawn together"),
-    (0.5, list("aaa"), "smaller than the number of clusters, 1. .* Use two clusters or more"),
-    (2, list("aab"), "smaller than the number of clusters, 2. Got 2: .* Use at most 1"),
+    (0.5, None, "must be a label for each row. Got None: rows with the same label are drawn together"),
+    (0.5, list("aaa"), "smaller than the number of clusters, 1. .* Use two or more clusters"),
+    (2, list("aab"), "smaller than the number of clusters, 2. Got 2: otherwise every cluster is in every bag"),
     (1.0, list("aab"), "smaller than the number of clusters"),
-    (1, list("aa"), "3 labels, one for each row. Got 2: a scheme that keeps its clusters is for one table"),
+    (1, list("aa"), "3 labels, one for each row. Got 2: a scheme with clusters is for one table"),
     (1, ["a", "b", None], "row 2 has none"),
 ])  # fmt: skip
-def test_bad_clusters_and_sizes_are_told_the_way_out(bag_size, clusters, words):
+def test_errors_for_clusters_give_the_way_out(bag_size, clusters, words):
     with pytest.raises(ValueError, match=words):
         ClusterSubbagging(bag_size, clusters).resolve(3)
     with pytest.raises(ValueError, match=r"a positive number of clusters \(int\)"):
         ClusterSubbagging(0, clusters)
 
 
-def test_cluster_subbagging_can_be_compared_copied_and_shown():
+def test_cluster_subbagging_equality_copy_and_repr():
     scheme = ClusterSubbagging(2, EIGHT)
     law = scheme.resolve(8)
     assert pickle.loads(pickle.dumps(law)) == law == law.scheme.resolve(8)

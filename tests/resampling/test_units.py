@@ -22,7 +22,7 @@ def units():
     return Units.of_groups(pd.Series(NAMES, name="patient_id"), 6)
 
 
-def test_units_are_numbered_as_they_appear(units):
+def test_groups_are_numbered_in_order_of_appearance(units):
     assert units.labels.tolist() == ["ann", "bob", "eve"]
     assert units.of_rows.tolist() == [0, 1, 0, 2, 1, 0]
     assert units.sizes.tolist() == [3, 2, 1]
@@ -30,14 +30,14 @@ def test_units_are_numbered_as_they_appear(units):
     assert units.names_of_rows.tolist() == NAMES
 
 
-def test_whole_numbers_are_numbered_as_they_appear_too():
+def test_integer_groups_are_numbered_in_order_of_appearance():
     groups = np.random.default_rng(0).integers(-5, 5, size=50)
     fast, slow = Units.of_groups(groups, 50), Units.of_groups(groups.tolist(), 50)
     assert fast == slow
     assert fast.labels.tolist() == list(dict.fromkeys(groups.tolist()))
 
 
-def test_rows_of_units_come_unit_by_unit_in_the_order_of_the_table_with_repeats(units):
+def test_rows_of_groups_are_in_table_order_with_repeats(units):
     assert units.rows_of(np.array([1, 0, 1])).tolist() == [1, 4, 0, 2, 5, 1, 4]
     assert units.rows_of(np.array([], dtype=int)).tolist() == []
     rows = units.rows_of_bags(Bags([[2, 0], [], [1, 1]], 3))
@@ -45,7 +45,7 @@ def test_rows_of_units_come_unit_by_unit_in_the_order_of_the_table_with_repeats(
     assert rows.n_samples == 6
 
 
-def test_units_of_one_row_each_are_rows_under_their_names():
+def test_groups_of_one_row_are_rows_with_ids():
     units, bags = Units.of_groups(["b", "a", "c"], 3), Bags([[2, 0]], 3)
     assert units.are_rows
     assert units.rows_of_bags(bags) is bags
@@ -55,49 +55,49 @@ def test_units_of_one_row_each_are_rows_under_their_names():
 @pytest.mark.parametrize(
     "make", [list, tuple, np.array, pd.Series, pd.Index, pl.Series, lambda g: pd.Series(g, dtype="category")]
 )
-def test_any_sequence_names_units(make):  # fmt: skip
+def test_groups_can_be_any_sequence(make):  # fmt: skip
     assert Units.of_groups(make(NAMES), 6) == Units.of_groups(NAMES, 6)
 
 
-def test_some_of_the_units_keep_their_rows_in_order(units):
+def test_taking_some_groups_keeps_their_rows_in_order(units):
     some = units.take(np.array([0, 2]))
     assert some.labels.tolist() == ["ann", "eve"]
     assert some.of_rows.tolist() == [0, 0, 1, 0]
     assert some.noun == GROUPS
 
 
-def test_more_rows_belong_to_units_that_are_there_or_to_new_ones(units):
+def test_more_rows_can_join_existing_or_new_groups(units):
     more = units.joined(["zoe", "bob", "zoe"], 3, "learn")
     assert more.labels.tolist() == ["ann", "bob", "eve", "zoe"]
     assert more.of_rows.tolist() == [0, 1, 0, 2, 1, 0, 3, 1, 3]
 
 
-def test_units_are_found_by_what_they_are_called(units):
+def test_groups_are_found_by_label(units):
     assert units.positions(["eve", "ann"], "forget").tolist() == [2, 0]
-    with pytest.raises(ValueError, match=r"no group is called so\. Groups are called 'ann', 'bob', 'eve'\."):
+    with pytest.raises(ValueError, match=r"there is no such group\. The groups are 'ann', 'bob', 'eve'\."):
         units.positions(["joe"], "forget")
-    with pytest.raises(ValueError, match="a group is named twice"):
+    with pytest.raises(ValueError, match="one group is listed twice"):
         units.positions(["ann", "ann"], "forget")
 
 
-def test_rows_of_a_frame_are_found_by_its_index():
+def test_rows_of_a_frame_are_found_by_index():
     units = Units(RowIds(None, 3), labels=pd.Index([30, 10, 20]))
     assert units.positions([10], "forget").tolist() == [1]
     assert units.take(np.array([0, 2])).positions([20], "forget").tolist() == [1]
     assert units.describe(1) == "row 10"
     twice = Units(RowIds(None, 3), labels=pd.Index([7, 7, 8]))
-    with pytest.raises(ValueError, match=r"two rows are called so"):
+    with pytest.raises(ValueError, match=r"two rows have this ID"):
         twice.positions([8], "forget")
 
 
-def test_classes_that_only_one_unit_has_are_lost_without_it(units):
+def test_classes_lost_finds_classes_of_a_single_group(units):
     assert units.classes_lost(np.array(list("aabcab"))) == {0: np.array([1]), 2: np.array([2])}
     lost = units.classes_lost(np.array(list("abcdbe")))
     assert {unit: classes.tolist() for unit, classes in lost.items()} == {0: [0, 2, 4], 1: [1], 2: [3]}
     assert Units(RowIds(None, 4)).classes_lost(np.array([1, 1, 2, 2])) == {}
 
 
-def test_units_survive_pickling(units):
+def test_units_can_be_pickled(units):
     again = pickle.loads(pickle.dumps(units))
     assert again == units
     assert again.rows_of(np.array([1])).tolist() == [1, 4]
@@ -105,21 +105,21 @@ def test_units_survive_pickling(units):
 
 
 @pytest.mark.parametrize(("groups", "why"), [
-    (["a"] * 6, r"names of two units or more\. Got \"only 'a'\": leaving it out leaves no row"),
-    (NAMES[:5], r"6 names of units, one for each row\. Got 5"),
-    ([1.0, np.nan, 2.0, 1.0, 1.0, 2.0], r"row 1 has none\. Leave it out, or give it a unit of its own"),
+    (["a"] * 6, r"the labels of two or more groups\. Got \"only 'a'\": without this group no row would remain"),
+    (NAMES[:5], r"6 group labels, one for each row\. Got 5"),
+    ([1.0, np.nan, 2.0, 1.0, 1.0, 2.0], r"row 1 has none\. Drop it, or give it its own group"),
     (["a", None, "b", None, None, None], r"4 rows \(1, 3, 4, \.\.\.\) have none"),
     (pd.Series(["a", pd.NA, "b", "a", "a", "a"]), "row 1 has none"),
     (pd.Series(pd.to_datetime(["2020-01-01", None, "2020-01-02", *["2020-01-01"] * 3])), "row 1 has none"),
-    ("abcdef", r"take the column of a table: groups=frame\['patient'\]"),
-    (7, "a list with the unit of each row"),
+    ("abcdef", r"pass the column of a table, for example groups=frame\['patient'\]"),
+    (7, "a list with the group of each row"),
     ({1, 2, 3, 4, 5, 6}, "a list with"),
     (dict.fromkeys(range(6)), "a list with"),
     (np.ones((6, 1)), "one-dimensional"),
-    ([[1], [2], [3], [1], [2], [3]], "labels that can be hashed"),
-    ([True, False] * 3, "names, not True or False"),
+    ([[1], [2], [3], [1], [2], [3]], "hashable labels"),
+    ([True, False] * 3, "IDs, not True or False"),
 ])  # fmt: skip
-def test_groups_that_name_no_units_are_refused(groups, why):
+def test_invalid_groups_raise(groups, why):
     with pytest.raises((TypeError, ValueError), match=rf"'groups' parameter of fit must be .*{why}"):
         Units.of_groups(groups, 6, "fit")
 
@@ -128,31 +128,31 @@ def test_groups_that_name_no_units_are_refused(groups, why):
     [1.0, 2.0, 1.0, 2.0, 3.0, 3.0], [-1, 2**63, -1, 2**63, 5, 5], [date(2020, 1, 1)] * 3 + [date(2021, 1, 1)] * 3,
     [("a", 1), ("a", 2)] * 3, np.array(["x", "y"] * 3, dtype=object), pd.Series(pd.date_range("2020", periods=6)),
 ], ids=str)  # fmt: skip
-def test_units_have_names_of_many_kinds(groups):
+def test_group_labels_of_many_types_are_accepted(groups):
     units = Units.of_groups(groups, 6)
     assert units.n_rows == 6
     assert units.positions([units.labels[1]], "here").tolist() == [1]
 
 
 @pytest.mark.parametrize("name", ["patient_id", "row", None, 3])
-def test_what_is_left_out_is_a_group_whatever_its_column_is_called(name):
+def test_noun_is_group_whatever_the_column_is_called(name):
     assert Units.of_groups(pd.Series(NAMES, name=name), 6).noun == GROUPS
 
 
-def test_units_that_have_one_row_each_after_others_are_gone_are_rows():
+def test_remaining_groups_of_one_row_are_rows():
     units = Units.of_groups(["a", "a", "b", "c"], 4).take(np.array([1, 2]))
     assert units.are_rows
     assert units == Units.of_groups(["b", "c"], 2)
     assert units.are_groups
 
 
-def test_which_rows_belong_together_has_a_fingerprint():
+def test_fingerprint_identifies_the_grouping():
     one, same, other = (Units.of_groups(list(groups), 4) for groups in ("aabb", "xxyy", "abab"))
     assert one.fingerprint == same.fingerprint != other.fingerprint
     assert Units.of_groups(list("abcd"), 4).fingerprint is None
 
 
-def test_years_that_nanoseconds_do_not_reach_are_kept():
+def test_dates_beyond_the_range_of_nanoseconds_are_kept():
     from datetime import datetime
 
     far = [datetime(9999, 12, 31), datetime(1500, 1, 1), datetime(2020, 1, 1), np.datetime64("9999-12-31")]
@@ -161,46 +161,48 @@ def test_years_that_nanoseconds_do_not_reach_are_kept():
     assert units.positions([datetime(1500, 1, 1)], "here").tolist() == [1]
 
 
-def test_periods_and_intervals_are_names():
+def test_pandas_periods_and_intervals_are_accepted():
     periods, bins = pd.period_range("2020", periods=3, freq="M").repeat(2), pd.cut(np.arange(6), 3)
     for groups in (periods, bins):
         assert len(Units.of_groups(groups, 6)) == 3
 
 
-def test_rows_that_the_index_cannot_tell_apart_are_told_how_to_be_named():
+def test_error_for_a_duplicated_index_suggests_row_ids():
     units = Units(RowIds(None, 3), labels=pd.Index([1, 1, 2]))
-    with pytest.raises(ValueError, match=r"cannot be told apart by the index.*Fit with row_ids=range\(3\)"):
+    with pytest.raises(
+        ValueError, match=r"index of the training frame does not identify the rows.*Fit with row_ids=range\(3\)"
+    ):
         units.positions([2], "forget")
 
 
-def test_no_rows_are_no_units():
-    with pytest.raises(ValueError, match=r"must be the names of two units or more. Got 'none'"):
+def test_empty_groups_raise():
+    with pytest.raises(ValueError, match=r"must be the labels of two or more groups. Got 'none'"):
         Units.of_groups([], 0)
 
 
 # -------------------------------------------------------------------------------------------------------------- row IDs
 
 
-def test_rows_without_names_are_counted():
+def test_default_row_ids_are_positions():
     ids = RowIds(None, 4)
     assert (len(ids), ids.is_counted, ids.are_numbers) == (4, True, True)
     assert ids.names.tolist() == ids.codes.tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("names", [[0, 1, 2], range(3), np.arange(3, dtype=np.uint8), pd.Index([0, 1, 2])])
-def test_counting_by_hand_is_counting(names):
+def test_explicit_positions_equal_the_default_row_ids(names):
     assert RowIds(names, 3).is_counted
     assert RowIds(names, 3) == RowIds(None, 3)
 
 
-def test_whole_numbers_are_kept_as_they_are():
+def test_integer_row_ids_are_kept():
     ids = RowIds([7, 2**62 - 1, 0], 3)
     assert ids.are_numbers
     assert not ids.is_counted
     assert ids.names.tolist() == ids.codes.tolist() == [7, 2**62 - 1, 0]
 
 
-def test_labels_have_a_code_that_tells_kinds_apart():
+def test_codes_distinguish_labels_of_different_types():
     ids = RowIds(["1", 1.5, (1,), b"1", "True"], 5)
     assert not ids.are_numbers
     assert len(set(ids.codes.tolist())) == 5
@@ -215,20 +217,20 @@ def test_codes_are_the_same_in_every_session():
     assert other.stdout.strip() == str(RowIds(eval(names), 3).codes.tolist())
 
 
-def test_a_text_of_numpy_is_called_like_any_text():
+def test_numpy_strings_equal_python_strings():
     array = np.array(["ann", "bob"])
     assert RowIds(array, 2) == RowIds(["ann", "bob"], 2) == RowIds(pd.Index(["ann", "bob"]), 2)
     np.testing.assert_array_equal(RowIds(array, 2).codes, RowIds(["ann", "bob"], 2).codes)
 
 
-def test_positions_are_found_by_name():
+def test_positions_are_found_by_row_id():
     assert RowIds(["ann", "bob", "eve"], 3).positions(["eve", "ann"]).tolist() == [2, 0]
     assert RowIds([30, 10, 20], 3).positions(np.array([10, 30])).tolist() == [1, 0]
     assert RowIds(None, 5).positions([4, 0]).tolist() == [4, 0]
     assert RowIds(None, 5).positions([]).tolist() == []
 
 
-def test_names_without_some_and_with_more():
+def test_row_ids_can_be_removed_and_added():
     ids = RowIds(["ann", "bob", "eve"], 3)
     assert ids.without(["bob"]) == RowIds(["ann", "eve"], 2)
     assert ids.without(["bob"]).joined(RowIds(["bob"], 1)) == RowIds(["ann", "eve", "bob"], 3)
@@ -238,12 +240,12 @@ def test_names_without_some_and_with_more():
     assert ids.names.tolist() == ["ann", "bob", "eve"]
 
 
-def test_names_that_are_partly_whole_numbers_stay_what_they_are_when_the_others_are_gone():
+def test_mixed_row_ids_keep_their_types():
     ids = RowIds([1, "a", 2], 3)
     np.testing.assert_array_equal(ids.without(["a"]).codes, ids.codes[[0, 2]])
 
 
-def test_equality_looks_at_names_and_their_order():
+def test_equality_compares_row_ids_and_their_order():
     assert RowIds(["a", "b"], 2) == RowIds(["a", "b"], 2)
     assert RowIds(["a", "b"], 2) != RowIds(["b", "a"], 2)
     assert RowIds(["a", "b"], 2) != RowIds(["a", "b", "c"], 3)
@@ -252,7 +254,7 @@ def test_equality_looks_at_names_and_their_order():
     assert RowIds(None, 2) != [0, 1]
 
 
-def test_names_given_out_cannot_alter_the_ids():
+def test_changing_returned_names_does_not_change_the_ids():
     labels, numbers = RowIds(["a", "b"], 2), RowIds([5, 6], 2)
     labels.names[0] = "z"
     assert labels.names.tolist() == ["a", "b"]
@@ -264,7 +266,7 @@ def test_names_given_out_cannot_alter_the_ids():
     assert ids.names.tolist() == [5, 6]
 
 
-def test_ids_survive_pickling():
+def test_row_ids_can_be_pickled():
     for names in (None, [9, 4], ["a", ("b", 1)]):
         ids = RowIds(names, 2)
         again = pickle.loads(pickle.dumps(ids))
@@ -272,13 +274,13 @@ def test_ids_survive_pickling():
         np.testing.assert_array_equal(again.codes, ids.codes)
 
 
-def test_repr_shows_a_few_names():
+def test_repr_shows_a_few_row_ids():
     assert repr(RowIds(None, 1000)) == "RowIds: 0, ..., 999"
     assert repr(RowIds(["a", "b"], 2)) == "RowIds: 'a', 'b' (2 rows)"
     assert repr(RowIds([5, 6, 7, 8], 4)) == "RowIds: 5, 6, 7, ... (4 rows)"
 
 
-def test_the_index_of_a_frame_can_name_the_rows():
+def test_row_ids_can_be_the_index_of_a_frame():
     frame = pd.DataFrame({"x": [1.0, 2.0]}, index=["ann", "bob"])
     assert as_row_ids("index", frame, 2, "fit") == RowIds(["ann", "bob"], 2)
     pairs = frame.set_index(pd.MultiIndex.from_tuples([("a", 1), ("a", 2)]))
@@ -289,7 +291,7 @@ def test_the_index_of_a_frame_can_name_the_rows():
             as_row_ids(value, table, 2, "fit")
 
 
-def test_dates_are_names_and_a_missing_one_is_none():
+def test_dates_are_accepted_but_missing_ones_raise():
     dates = pd.to_datetime(["2024-01-01", "2024-01-02"])
     assert RowIds(dates, 2) == RowIds(dates.to_numpy(), 2)
     with pytest.raises(ValueError, match="row 1 has none"):
@@ -297,42 +299,42 @@ def test_dates_are_names_and_a_missing_one_is_none():
 
 
 BAD = [
-    ([3, 1, 3], ValueError, "a name of its own for each row. Got 3: two rows are called so"),
-    (["a", "b", "a"], ValueError, "a name of its own for each row. Got 'a': two rows are called so"),
-    ([True, "a", "b"], TypeError, r"names, not True or False. Got True: it looks like a mask"),
-    ([0, float(2**60), 2], ValueError, "cannot be told from its neighbours"),
-    ([1, 1.0, "a"], ValueError, "two rows are called so"),  # equal, so that no one could tell which is meant
-    ([0, -1, 2], ValueError, r"whole numbers from 0 to 2\*\*62 - 1, or labels. Got -1"),
-    ([0, 2**62, 2], ValueError, r"whole numbers from 0 to 2\*\*62 - 1, or labels. Got 4611686018427387904"),
+    ([3, 1, 3], ValueError, "a unique ID for each row. Got 3: two rows have this ID"),
+    (["a", "b", "a"], ValueError, "a unique ID for each row. Got 'a': two rows have this ID"),
+    ([True, "a", "b"], TypeError, r"IDs, not True or False. Got True: this looks like a mask"),
+    ([0, float(2**60), 2], ValueError, "larger floats cannot represent all integers"),
+    ([1, 1.0, "a"], ValueError, "two rows have this ID"),  # equal, so that no one could tell which is meant
+    ([0, -1, 2], ValueError, r"integers from 0 to 2\*\*62 - 1, or labels. Got -1"),
+    ([0, 2**62, 2], ValueError, r"integers from 0 to 2\*\*62 - 1, or labels. Got 4611686018427387904"),
     (np.array([0, 2**63, 2], dtype=np.uint64), ValueError, "Got 9223372036854775808"),
     ([0, 2**70, 2], ValueError, "Got 1180591620717411303424"),
-    (["a", None, "b"], ValueError, "a name for each row. Got None: row 1 has none"),
-    ([0.0, 1.0, float("nan")], ValueError, "a name for each row. Got nan: row 2 has none"),
-    (np.array([0.0, np.nan, 1.0]), ValueError, "a name for each row. Got nan: row 1 has none"),
+    (["a", None, "b"], ValueError, "an ID for each row. Got None: row 1 has none"),
+    ([0.0, 1.0, float("nan")], ValueError, "an ID for each row. Got nan: row 2 has none"),
+    (np.array([0.0, np.nan, 1.0]), ValueError, "an ID for each row. Got nan: row 1 has none"),
     (pd.array([1, None, 2], dtype="Int64"), ValueError, "row 1 has none"),
-    ([0, 1], ValueError, "3 names, one for each row. Got 2: every row has one name"),
-    ([], ValueError, "3 names, one for each row. Got 0"),
-    ([[1], [2], [3]], TypeError, r"labels that can be hashed. Got \[1\]"),
-    (np.arange(3)[:, None], ValueError, "one-dimensional. Got 'an array of 2 axes'"),
-    ([object(), "a", "b"], TypeError, "may not be written the same way in every session"),
-    ([frozenset("ab"), "a", "b"], TypeError, "may not be written the same way in every session"),
-    ([("a", object()), "a", "b"], TypeError, "may not be written the same way in every session"),
-    ([len, "a", "b"], TypeError, "may not be written the same way in every session"),
-    ({"a", "b", "c"}, TypeError, "a list of names of rows"),
-    ({"a": 1, "b": 2, "c": 3}, TypeError, "a list of names of rows"),
-    (3, TypeError, "a list of names of rows. Got 3"),
-    ("abc", TypeError, "a list of names of rows. Got 'abc'"),
+    ([0, 1], ValueError, "3 row IDs, one for each row. Got 2"),
+    ([], ValueError, "3 row IDs, one for each row. Got 0"),
+    ([[1], [2], [3]], TypeError, r"hashable labels. Got \[1\]"),
+    (np.arange(3)[:, None], ValueError, "one-dimensional. Got 'an array with 2 dimensions'"),
+    ([object(), "a", "b"], TypeError, "its repr may differ between sessions"),
+    ([frozenset("ab"), "a", "b"], TypeError, "its repr may differ between sessions"),
+    ([("a", object()), "a", "b"], TypeError, "its repr may differ between sessions"),
+    ([len, "a", "b"], TypeError, "its repr may differ between sessions"),
+    ({"a", "b", "c"}, TypeError, "a list of IDs of rows"),
+    ({"a": 1, "b": 2, "c": 3}, TypeError, "a list of IDs of rows"),
+    (3, TypeError, "a list of IDs of rows. Got 3"),
+    ("abc", TypeError, "a list of IDs of rows. Got 'abc'"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("names", "error", "words"), BAD, ids=[str(k) for k in range(len(BAD))])
-def test_names_that_are_none_are_refused_with_the_value(names, error, words):
+def test_errors_for_row_ids_give_the_value(names, error, words):
     with pytest.raises(error, match=f"^The 'row_ids' parameter of here must be .*{words}"):
         RowIds(names, 3, "here")
 
 
 @pytest.mark.parametrize("names", [names for names, *_ in BAD if not isinstance(names, str)], ids=lambda names: "")
-def test_a_fit_with_such_names_fits_nothing(names):
+def test_a_fit_with_invalid_row_ids_fits_nothing(names):
     X = np.zeros((3, 1))
     with pytest.raises((ValueError, TypeError), match="'row_ids' parameter of BaggedRegressor"):
         (model := BaggedRegressor(n_bags=2)).fit(X, X[:, 0], row_ids=names)
@@ -341,47 +343,47 @@ def test_a_fit_with_such_names_fits_nothing(names):
         Subbagging(1).resolve(3).draw(2, 0, row_ids=names)
 
 
-def test_ids_of_another_table_are_refused():
-    with pytest.raises(ValueError, match="3 names, one for each row"):
+def test_row_ids_of_another_length_raise():
+    with pytest.raises(ValueError, match="3 row IDs, one for each row"):
         as_row_ids(RowIds(None, 4), None, 3, "fit")
-    with pytest.raises(ValueError, match="3 names, one for each row"):
+    with pytest.raises(ValueError, match="3 row IDs, one for each row"):
         Subbagging(1).resolve(3).draw(2, 0, row_ids=RowIds(None, 4))
 
 
 @pytest.mark.parametrize(("ids", "asked", "error", "words"), [
-    (RowIds(None, 3), [3], ValueError, r"names of rows that are there. Got \[3\]: no row is called so"),
-    (RowIds(None, 3), [0, -1], ValueError, r"Got \[-1\]: no row is called so"),
-    (RowIds(None, 3), ["0"], ValueError, r"Got \['0'\]: no row is called so"),
-    (RowIds(None, 3), [2**70], ValueError, "no row is called so"),
-    (RowIds(["0", "1"], 2), [0], ValueError, r"Got \[0\]: no row is called so"),
-    (RowIds([5, 9], 2), [5, 7, 6], ValueError, r"Got \[7, 6\]: no row is called so"),
-    (RowIds(["a", "b"], 2), ["a", "a"], ValueError, "each row once. .* a row is named twice"),
-    (RowIds(["a", "b"], 2), [None], ValueError, "a name for each row. Got None"),
-    (RowIds(["a", "b"], 2), [[1]], TypeError, "labels that can be hashed"),
-    (RowIds(["a", "b"], 2), "a", TypeError, "a list of names of rows. Got 'a'"),
-    (RowIds(None, 3), 1, TypeError, "a list of names of rows. Got 1"),
+    (RowIds(None, 3), [3], ValueError, r"IDs of existing rows. Got \[3\]: there is no such row"),
+    (RowIds(None, 3), [0, -1], ValueError, r"Got \[-1\]: there is no such row"),
+    (RowIds(None, 3), ["0"], ValueError, r"Got \['0'\]: there is no such row"),
+    (RowIds(None, 3), [2**70], ValueError, "there is no such row"),
+    (RowIds(["0", "1"], 2), [0], ValueError, r"Got \[0\]: there is no such row"),
+    (RowIds([5, 9], 2), [5, 7, 6], ValueError, r"Got \[7, 6\]: there is no such row"),
+    (RowIds(["a", "b"], 2), ["a", "a"], ValueError, "distinct IDs of rows. .* one row is listed twice"),
+    (RowIds(["a", "b"], 2), [None], ValueError, "an ID for each row. Got None"),
+    (RowIds(["a", "b"], 2), [[1]], TypeError, "hashable labels"),
+    (RowIds(["a", "b"], 2), "a", TypeError, "a list of IDs of rows. Got 'a'"),
+    (RowIds(None, 3), 1, TypeError, "a list of IDs of rows. Got 1"),
 ])  # fmt: skip
-def test_names_that_no_row_has_are_refused(ids, asked, error, words):
+def test_unknown_row_ids_raise(ids, asked, error, words):
     with pytest.raises(error, match=words):
         ids.positions(asked, "forget")
 
 
-def test_rows_join_only_under_names_that_are_free():
-    with pytest.raises(ValueError, match="Got 2: two rows are called so"):
+def test_added_row_ids_must_be_new():
+    with pytest.raises(ValueError, match="Got 2: two rows have this ID"):
         RowIds(None, 3).joined(RowIds([2], 1))
     assert RowIds(None, 3).joined(RowIds(["a"], 1)).names.tolist() == [0, 1, 2, "a"]
 
 
-def test_whole_numbers_that_pandas_made_floats_are_what_they_were():
+def test_integral_floats_are_integers():
     np.testing.assert_array_equal(RowIds([3.0, 1.0], 2).names, [3, 1])
     assert RowIds(None, 5).positions([3.0]).tolist() == [3]
 
 
-def test_names_can_be_walked_and_asked_for():
+def test_iteration_and_membership_of_row_ids():
     ids = RowIds(["ann", "bob"], 2)
     assert list(ids) == ["ann", "bob"]
     assert ids[1] == "bob"
     assert "ann" in ids
     assert "eve" not in ids
-    with pytest.raises(ValueError, match=r"no row is called so \(and 2 more\)\. Rows are called 'ann', 'bob'\."):
+    with pytest.raises(ValueError, match=r"there is no such row \(and 2 more\)\. The rows are 'ann', 'bob'\."):
         ids.positions(["v", "w", "x", "y", "z"])

@@ -115,3 +115,13 @@ def test_rows_that_are_all_left_out_are_not_called_drawn_at_random():
         line = [*guarantees(moved, proved, anew, refitted)][-1]
         assert line.label.endswith(said)
         assert np.isnan(line["error"]) == (len(rows) == 12)  # all rows are not a sample
+
+
+def test_the_error_of_numbers_comes_with_its_interval(diabetes, cancer, visits):
+    studies = {"numbers": diabetes[0], "classes": cancer, "groups": visits[0]}
+    shown = {
+        name: next(fact.numbers for fact in result.facts() if fact.name == "leave-one-out error")
+        for name, result in studies.items()
+    }
+    assert (shown["numbers"]["low"], shown["numbers"]["high"]) == tuple(diabetes[0].error.interval())
+    assert set(shown["classes"]) == set(shown["groups"]) == {"value", "standard_error"}

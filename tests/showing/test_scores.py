@@ -98,3 +98,41 @@ def test_an_unknown_metric_is_refused_with_what_was_meant():
         checked_metric("roc_acu")
     with pytest.raises(ValueError, match=r"Did you mean 'neg_root_mean_squared_error'"):
         checked_metric("root_mean_squared_error")
+
+
+@pytest.mark.parametrize(
+    ("short", "name"),
+    [
+        ("mape", "neg_mean_absolute_percentage_error"),
+        ("RMSE", "neg_root_mean_squared_error"),
+        ("mae", "neg_mean_absolute_error"),
+        ("r2_score", "r2"),
+        ("auc", "roc_auc"),
+        ("log-loss", "neg_log_loss"),
+        ("acuracy", "accuracy"),
+    ],
+)
+def test_short_names_of_metrics_are_understood(short, name):
+    with pytest.raises(ValueError, match=f"There is no metric '{short}'. Did you mean '{name}'") as error:
+        checked_metric(short)
+    assert "neg_mean_absolute_error, neg_root_mean_squared_error, accuracy, roc_auc" in str(error.value)
+    assert checked_metric(name) == name
+
+
+def test_nothing_is_suggested_for_an_unlike_name():
+    with pytest.raises(ValueError, match=r"There is no metric 'foo'\. Common ones are r2"):
+        checked_metric("foo")
+
+
+@pytest.mark.parametrize("name", ["accuracy", "roc_auc", "f1_macro", "neg_log_loss", "top_k_accuracy"])
+def test_metrics_of_classes_are_not_for_numbers(name):
+    assert checked_metric(name, "classification") == name
+    with pytest.raises(ValueError, match=f"The metric '{name}' is for classes, but the target has numbers. Use for"):
+        checked_metric(name, "regression")
+
+
+@pytest.mark.parametrize("name", ["r2", "neg_max_error", "neg_mean_poisson_deviance", "neg_median_absolute_error"])
+def test_metrics_of_numbers_are_not_for_classes(name):
+    assert checked_metric(name, "regression") == name
+    with pytest.raises(ValueError, match=f"The metric '{name}' is for numbers, but the target has classes. Use for"):
+        checked_metric(name, "classification")

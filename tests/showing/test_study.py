@@ -191,7 +191,7 @@ def test_a_bagged_model_without_an_estimator_is_compared_with_a_tree():
         ({"model": "tree"}, TypeError, "'model' parameter of study must be an unfitted scikit-learn regressor"),
         ({"model": BaggedRegressor(n_bags="all")}, TypeError, "'n_bags' parameter of study must be an integer"),
         ({"y": None}, ValueError, "'y' parameter of study must be the targets"),
-        ({"X_test": np.zeros((3, 2))}, ValueError, "X_test has 2 features, but X has 1"),
+        ({"X_test": np.zeros((3, 2))}, ValueError, "X_test has 2 columns, but X has 1"),
         ({"y_test": [1.0]}, ValueError, "'y_test' parameter of study must be 10 targets, one for each row of X_test"),
         ({"y_test": [np.inf] * 10}, ValueError, "'y_test' parameter of study must be finite numbers"),
         ({"metrics": "r2"}, TypeError, "'metrics' parameter of study must be a list of names"),
@@ -408,13 +408,13 @@ def test_what_a_study_of_files_cannot_do_is_refused(held_out_of_files):
 @pytest.mark.parametrize(
     ("groups", "error", "said"),
     [
-        (np.arange(9), ValueError, "'groups_test' parameter of study must be 10 names of units"),
-        (3, TypeError, "'groups_test' parameter of study must be a list with the unit of each row. Got 3"),
+        (np.arange(9), ValueError, "'groups_test' parameter of study must be 10 group labels"),
+        (3, TypeError, "'groups_test' parameter of study must be a list with the group of each row. Got 3"),
         ("ab", TypeError, "groups_test=frame"),
         ([None, *range(9)], ValueError, "'groups_test' parameter.*row 0 has none"),
         ([*range(9), np.nan], ValueError, "'groups_test' parameter.*row 9 has none"),
         (np.zeros((10, 1)), ValueError, "'groups_test' parameter of study must be one-dimensional"),
-        ([[1]] * 10, TypeError, "'groups_test' parameter.*can be hashed"),
+        ([[1]] * 10, TypeError, "'groups_test' parameter.*hashable labels"),
     ],
 )
 def test_groups_of_held_out_rows_are_checked_before_any_fit(groups, error, said, monkeypatch):

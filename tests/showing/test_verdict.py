@@ -81,14 +81,13 @@ def test_what_is_below_the_noise_is_never_called_zero():
     assert "would leave is too small to measure" in decide(refitted(6.0, 0.0, noise=1.2)).reasons[1]
 
 
-def test_already_stable_says_how_many_bags_or_none():
+def test_stable_base_model_needs_no_bagging():
     verdict = decide(compared(0.2, 0.2, noise=0.4), spread=10.0)
     assert verdict.case == "already stable"
-    assert verdict.advice.startswith("Use 1,600 bags")  # 100 (2 * 0.4 / 0.2)^2
-    assert verdict.advice.endswith("or do not bag.")
+    assert verdict.advice == "You do not need bagging for stability here."
     assert "bagging adds only noise" in verdict.headline
     assert decide(refitted(0.2, 0.2, noise=0.4), spread=10.0).advice == verdict.advice
-    assert decide(compared(0.2, 0.2), spread=10.0).advice == "There is no need to bag it for stability."
+    assert decide(compared(0.2, 0.2), spread=10.0).advice == verdict.advice
 
 
 def test_a_learner_that_never_moves_is_stable_already_as_far_as_was_seen():
@@ -96,9 +95,9 @@ def test_a_learner_that_never_moves_is_stable_already_as_far_as_was_seen():
     verdict = decide(still, spread=10.0)
     assert verdict.case == "already stable"
     assert "leaving out any one of 60 rows changes its predictions at no test point" in verdict.headline
-    assert verdict.advice == "Do not bag it for stability."
+    assert verdict.advice == "You do not need bagging for stability here."
     moving = decide(replace(still, refitted=moves(0.1, 2)), spread=10.0)
-    assert moving.advice == "Do not bag it for stability: bagged, it changes by 0.1."
+    assert moving.advice == "You do not need bagging for stability here. Bagged, it changes by 0.1."
     assert "up to 18 of the 340 other rows would change it" in verdict.reasons[-1]  # 3 / 60
 
 
@@ -129,7 +128,7 @@ def test_an_answer_that_rests_on_one_row_or_point_is_not_enough_refits():
     verdict = decide(replace(Comparison.of(base, moves(0.5, 2)), n_samples=400), spread=1.0)
     assert verdict.case == "not enough refits"
     assert "rests on a single row or test point" in verdict.headline
-    assert "(--refits, --matched)" in verdict.advice
+    assert "(n_refits, n_matched)" in verdict.advice
     assert verdict.reasons[-1] == (
         "Leaving out a row changed 2 of 1,500 predictions of the base model, by up to 60; those of the bagged model "
         f"changed by at most {moves(0.5, 2).values.max():.3g}."

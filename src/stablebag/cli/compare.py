@@ -269,7 +269,6 @@ def _from_tables(console: Console, options: dict[str, Any]) -> _Made:
             "compare at other rows."
         )
     made.facts = [*_files(options), ("target", made.target), ("model", str(options["model"])), *_bags(made)]
-    made.facts.append(("seed", str(options["seed"])))
     return made
 
 
@@ -330,6 +329,7 @@ def _bags(made: _Made) -> list[tuple[str, str]]:
     return [
         ("bags of the old version", f"{len(made.old.bags_):,}: {made.old.scheme_}"),
         ("bags of the new version", f"{len(made.new.bags_):,}: {made.new.scheme_}"),
+        ("seed", " and ".join(dict.fromkeys(str(model._seeds.root) for model in (made.old, made.new)))),
     ]
 
 
@@ -351,6 +351,9 @@ def _read(options: dict[str, Any]) -> dict[str, Any]:
         for raw in raws:
             check_column_name(raw.columns, name)
     warnings += _check_ids(options, raws, paths)
+    for raw, path in zip(raws, paths, strict=True):
+        if missing := int(raw[options["target"]].isna().sum()):
+            warnings.append(f"{ROWS.count(missing)} of {path.name} without a target were left out.")
     some = [set(map(str, raw.columns)) for raw in raws]
     apart = sorted(some[0] ^ some[-1])
     if apart:

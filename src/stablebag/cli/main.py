@@ -48,6 +48,8 @@ _FLAGS = {
     "ids": "--id",
     "separator": "--sep",
     "random_state": "--seed",
+    "n_refits": "--refits",
+    "n_matched": "--matched",
 }  # others are called as the parameter is
 
 

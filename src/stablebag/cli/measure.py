@@ -25,6 +25,7 @@ from stablebag.cli.options import (
     Command,
     number_or_auto,
     option,
+    read_share,
     save_option,
     scheme_of,
     table_options,
@@ -73,7 +74,7 @@ _SPANS = (6, 20)  # of time, over which accuracy is compared: so many, one for e
         help="Refits of the bagged model.")  # fmt: skip
 @option("--points", metavar="N", type=click.IntRange(1), default=20, default_text="20",
         help="Held-out rows for guarantees and charts.")  # fmt: skip
-@option("--delta", metavar="SHARE", type=click.FloatRange(0, 1), default=0.05, default_text="0.05",
+@option("--delta", metavar="SHARE", type=float, default=0.05, default_text="0.05", callback=read_share,
         help="Share of rows that a guarantee does not cover.")  # fmt: skip
 @option("--cache", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
         help="Keep fits here, to resume after Ctrl-C.")  # fmt: skip
@@ -92,6 +93,11 @@ def measure(**options: Any) -> None:
       stablebag measure visits.csv --target outcome --group patient_id
       stablebag measure 'sales/*.parquet' --target price --max-memory 2GB
     """
+    measure_table(options, "stablebag " + shlex.join(sys.argv[1:]))
+
+
+def measure_table(options: Mapping[str, Any], command: str) -> None:
+    """Do what `stablebag measure` does with these options; the report has the command that makes it again."""
     table, test = options["table"], options["test"]
     refuse_ending(options["output"], "--output", ".html", ".htm")
     for path in (options["output"], options["json_path"]):
@@ -100,7 +106,10 @@ def measure(**options: Any) -> None:
     for metric in options["metrics"]:
         checked_metric(metric)
     scheme_of(options["scheme"], options["bag_size"])  # refuses a size that cannot be read
-    run_study(_read(options), options, "stablebag " + shlex.join(sys.argv[1:]))
+    rows = _read(options)
+    for metric in options["metrics"]:
+        checked_metric(metric, rows.task)
+    run_study(rows, options, command)
 
 
 @dataclass(frozen=True)
@@ -417,4 +426,5 @@ def _check_time(options: Mapping[str, Any], *, is_large: bool) -> None:
 
 def _check_share(test_size: float) -> None:
     if not 0 < test_size < 1:
-        raise ValueError(f"--test-size is a share of the rows between 0 and 1. Got {test_size:g}.")
+        meant = f" Did you mean {test_size / 100:g}?" if 1 < test_size < 100 else ""
+        raise ValueError(f"--test-size must be between 0 and 1, got {test_size:g}.{meant}")

@@ -74,7 +74,8 @@ def number_or_auto(minimum: int) -> Callable[[click.Context, click.Parameter, An
         except ValueError:
             raise click.BadParameter(f"Give a whole number or auto, got {value!r}.") from None
         if number < minimum:
-            raise click.BadParameter(f"Give at least {minimum}, got {number}.")
+            few = " With one bag, nothing is known without its rows." if number == 1 else ""
+            raise click.BadParameter(f"Give at least {minimum}, got {number}.{few}")
         return number
 
     return read
@@ -113,6 +114,14 @@ def read_memory(ctx: click.Context, param: click.Parameter, value: str) -> int:
         raise click.BadParameter(f"Give an amount of memory such as 500MB or 1GB, got {value!r}.") from None
 
 
+def read_share(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    """Read a share from 0 to 1."""
+    if not 0 <= value <= 1:
+        meant = f" Did you mean {value / 100:g}?" if 1 < value < 100 else ""
+        raise click.BadParameter(f"Give a share from 0 to 1, got {value:g}.{meant}")
+    return value
+
+
 def read_jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:
     """Read the number of parallel fits."""
     if value == 0:
@@ -127,7 +136,10 @@ def scheme_of(name: str, bag_size: str | None) -> ResamplingScheme:
     try:
         size = float(bag_size) if "." in bag_size or "e" in bag_size else int(bag_size)
     except ValueError:
-        raise ValueError(f"--bag-size must be a number of rows (250) or a fraction (0.5), got {bag_size!r}.") from None
+        share = re.fullmatch(r"(\d{1,3}(?:\.\d*)?)\s*%", bag_size)
+        meant = f" For {bag_size}, write {float(share[1]) / 100:g}." if share else ""
+        given = f"--bag-size must be a number of rows (250) or a fraction (0.5), got {bag_size!r}."
+        raise ValueError(f"{given}{meant}") from None
     return SCHEMES[name](size)
 
 
@@ -137,6 +149,14 @@ def scheme_of(name: str, bag_size: str | None) -> ResamplingScheme:
 SEED = click.IntRange(0, 2**32 - 1)
 MAX_MEMORY = "1GB"
 FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+class _Target(click.types.StringParamType):
+    """The name of the target, with a hint if it is missing."""
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Return the hint."""
+        return "Name the column to predict, such as --target outcome."
 
 
 def scheme_options(command: Any) -> Any:
@@ -160,7 +180,7 @@ def table_options(command: Any) -> Any:
     """Add the options that choose a table, a model and its bags."""
     options = [
         click.argument("table", nargs=-1, required=True, callback=read_table),
-        option("--target", metavar="COLUMN", group=DATA, required=True, help="Column to predict."),
+        option("--target", metavar="COLUMN", group=DATA, required=True, type=_Target(), help="Column to predict."),
         option("--group", metavar="COLUMN", group=DATA, help="Column of groups, such as patient_id."),
         option("--id", "ids", metavar="COLUMN", group=DATA, multiple=True, help="Column of row IDs. Can be repeated."),
         option("--drop", metavar="COLUMNS", group=DATA, multiple=True, help="Columns to leave out: a,b."),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -23,7 +23,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils import shuffle
+from sklearn.utils import get_tags, shuffle
 
 from stablebag._wording import GROUPS, ROWS
 from stablebag.cli.budget import settled
@@ -40,15 +40,15 @@ from stablebag.tables.training import NewRows, TrainingTable, is_larger_than, re
 
 
 def check_level(value: float, option: str) -> None:
-    """Refuse what is no level between 0 and 1; 95 is meant as 0.95."""
+    """Raise an error unless the value is between 0 and 1."""
     if not 0 < value < 1:
-        raise TableError(f"{option} is a level between 0 and 1, such as 0.9. Got {value:g}.{_as_percent(value)}")
+        raise TableError(f"{option} must be between 0 and 1, such as 0.9, got {value:g}.{_as_percent(value)}")
 
 
 def check_share(value: float, option: str) -> None:
-    """Refuse what is no share of the rows; 5 is meant as 0.05."""
+    """Raise an error unless the value is from 0 to 1."""
     if not 0 <= value <= 1:
-        raise TableError(f"{option} is a share from 0 to 1, such as 0.05. Got {value:g}.{_as_percent(value)}")
+        raise TableError(f"{option} must be a share from 0 to 1, such as 0.05, got {value:g}.{_as_percent(value)}")
 
 
 def _as_percent(value: float) -> str:
@@ -59,6 +59,7 @@ def _as_percent(value: float) -> str:
 # The learner that --model names, with the parameters that --param sets.
 
 TASKS = ("regression", "classification")
+_TARGETS = {"regression": "numbers", "classification": "classes"}
 MODELS: dict[str, tuple[Any, Any]] = {
     "tree": (DecisionTreeRegressor(), DecisionTreeClassifier()),
     "forest": (RandomForestRegressor(n_estimators=50), RandomForestClassifier(n_estimators=50)),
@@ -81,10 +82,34 @@ def make_learner(name: str, task: str, parameters: dict[str, Any]) -> Any:
         learner = clone(known)
     else:
         learner = _imported(name)
+        _check_kind(name, learner, task)
+    own = learner.get_params()
+    for parameter in parameters:
+        if parameter.partition("__")[0] not in own:
+            near = get_close_matches(parameter, own, n=1, cutoff=0.5)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            some = f" Its parameters are {', '.join(own)}." if own else " It has none."
+            raise TableError(f"The model {name!r} has no parameter {parameter!r}.{meant}{some}")
     try:
         return learner.set_params(**parameters)
     except ValueError as error:
-        raise TableError(f"The model {name!r} does not take a parameter: {str(error).splitlines()[0]}") from error
+        raise TableError(f"The model {name!r} does not take these parameters: {_first_line(error)}") from error
+
+
+def _check_kind(name: str, learner: Any, task: str) -> None:
+    """Raise an error for a clusterer or the like, and for a classifier of numbers."""
+    wanted, other = ("regressor", "classifier") if task == "regression" else ("classifier", "regressor")
+    if (is_regressor if task == "regression" else is_classifier)(learner):
+        return
+    if (is_classifier if task == "regression" else is_regressor)(learner):
+        raise TableError(f"{name} is a {other}, but the target has {_TARGETS[task]}. Pass a {wanted}, or check --task.")
+    kind = get_tags(learner).estimator_type if hasattr(learner, "__sklearn_tags__") else None
+    if kind is not None:  # a class that does not say what it is may be what is wanted
+        raise TableError(f"{name} is a {kind.replace('_', ' ')}. Pass a {wanted}.")
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def parse_parameters(settings: tuple[str, ...]) -> dict[str, Any]:
@@ -97,7 +122,7 @@ def parse_parameters(settings: tuple[str, ...]) -> dict[str, Any]:
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals or not name:
-            raise TableError(f"Give a parameter as name=value. Got {setting!r}.")
+            raise TableError(f"Give --param as name=value, such as max_depth=3, got {setting!r}.")
         try:
             parameters[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
@@ -109,19 +134,26 @@ def _imported(name: str) -> Any:
     module, colon, attribute = name.partition(":")
     if not colon:
         near = get_close_matches(name.lower(), MODELS, n=1)
+        if "." in name:
+            near = [":".join(name.rsplit(".", 1))]
         meant = f" Did you mean {near[0]!r}?" if near else ""
         raise TableError(f"There is no model {name!r}.{meant} Use one of {', '.join(MODELS)}, or package.module:Class.")
     try:
-        kind = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise TableError(f"The model {name!r} cannot be made: {error}") from error
+        there = importlib.import_module(module)
+    except ImportError as error:
+        raise TableError(f"The module {module!r} of the model {name!r} cannot be imported: {error}.") from error
+    if not hasattr(there, attribute):
+        near = get_close_matches(attribute, dir(there), n=1)
+        meant = f" Did you mean {module}:{near[0]}?" if near else ""
+        raise TableError(f"The module {module!r} has no {attribute!r}.{meant}")
+    kind = getattr(there, attribute)
     # A function is not called to find out what it makes: it may do anything, such as end the process.
     if not (isinstance(kind, type) and all(hasattr(kind, method) for method in ("fit", "get_params"))):
-        raise TableError(f"The model {name!r} is not a scikit-learn estimator.")
+        raise TableError(f"{name} is not a scikit-learn estimator. Pass a class such as sklearn.svm:SVR.")
     try:
         return kind()
     except TypeError as error:
-        raise TableError(f"The model {name!r} cannot be made: {error}") from error
+        raise TableError(f"The model {name!r} cannot be created without parameters: {error}.") from error
 
 
 # ---------------------------------------------------------------------------------------------------------------- table
@@ -156,7 +188,7 @@ def parse_kinds(given: tuple[str, ...]) -> dict[str, str]:
     for text in given:
         name, equals, kind = text.rpartition("=")
         if not equals or not name or kind.strip().lower() not in KINDS:
-            raise TableError(f"Give --kind as column=kind, where the kind is one of {', '.join(KINDS)}. Got {text!r}.")
+            raise TableError(f"Give --kind as column=kind, where kind is one of {', '.join(KINDS)}, got {text!r}.")
         kinds[name] = kind.strip().lower()
     return kinds
 
@@ -190,7 +222,7 @@ def hold_out_groups(X: Any, y: np.ndarray, groups: Any, test_size: float, task: 
     The share is one of the groups. If each has one class, they are held out by class where that can be done.
     """
     if not 0 < test_size < 1:
-        raise ValueError(f"--test-size is a share between 0 and 1. Got {test_size:g}.")
+        raise ValueError(f"--test-size must be between 0 and 1, got {test_size:g}.{_as_percent(test_size)}")
     units = Units.of_groups(groups, len(y), "--group")
     n, n_test = len(units), math.ceil(test_size * len(units))
     if n - n_test < 2:

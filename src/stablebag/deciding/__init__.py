@@ -1,4 +1,4 @@
-"""Decisions from what was measured and proved: prediction intervals."""
+"""Prediction intervals, label sets, model selection and rankings, with guarantees."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,8 @@
-"""Prediction intervals of the jackknife family, from the bags already fitted or by refitting.
+"""Prediction intervals of the jackknife family, from fitted bags or by refitting.
 
-The bags without row i make a prediction that has not seen it, so every training row shows how far off the model is at
-rows that it has not seen. Barber, Candes, Ramdas and Tibshirani (2021), "Predictive inference with the jackknife+", and
-Kim, Xu and Barber (2020), "Predictive inference is free with the jackknife+-after-bootstrap", make intervals from that.
+The bags without row i have not seen it, so their error at row i shows how far off the model is at unseen rows. Barber,
+Candes, Ramdas and Tibshirani (2021), "Predictive inference with the jackknife+", and Kim, Xu and Barber (2020),
+"Predictive inference is free with the jackknife+-after-bootstrap", construct intervals from these errors.
 """
 
 import math
@@ -38,7 +38,7 @@ from stablebag.deciding.jackknife import (
 )
 from stablebag.deciding.stable_jackknife import StableJackknife
 from stablebag.measuring.leave_one_out import left_out_at_rows
-from stablebag.measuring.refits import refit_without, units_for
+from stablebag.measuring.refits import learner_hint, refit_without, units_for
 from stablebag.models.average import point_blocks
 from stablebag.models.ensemble import check_bagged, refuse_unequal
 from stablebag.models.estimators import BaggedRegressor
@@ -49,15 +49,14 @@ from stablebag.resampling.units import Units
 
 _METHODS = {method.name: method for method in (Jackknife, JackknifePlus, JackknifeMinmax)}
 METHODS = (*_METHODS, StableJackknife.name)
-_LEFT_OUT = 2**22  # predictions without rows that are held at once
-_RARELY = 1e-3  # the chance of a row in every bag that needs no mention
+_RARELY = 1e-3  # a smaller probability that some row is in every bag is not mentioned
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Intervals(Result):
-    """Prediction intervals at some points, and the guarantee that they carry.
+    """Prediction intervals at some points, with their guarantee.
 
-    Made by `predict_interval` and `jackknife_intervals_refit`. They are unpacked as ``lower, upper = intervals``.
+    Returned by `predict_interval` and `jackknife_intervals_refit`. Unpack them with ``lower, upper = intervals``.
 
     Attributes
     ----------
@@ -68,14 +67,14 @@ class Intervals(Result):
     prediction : ndarray of shape (n_points,)
         The prediction with all rows.
     confidence_level : float
-        The level 1 - a that was asked for.
+        The requested level 1 - a.
     method : str
-        The method by which they were made.
+        The name of the method.
     guarantee : str
-        What is proved about their coverage, in words. Coverage is over the training rows together with a new row, all
-        exchangeable; it does not hold for each point by itself.
+        What is guaranteed about their coverage, in words. Coverage is a probability over the training rows and a new
+        row, all exchangeable. It is not guaranteed conditionally on the point.
     index : pandas Index or None, default=None
-        The index of the frame of points, if it names them.
+        The index of the frame of points, if there is one.
 
     Examples
     --------
@@ -104,7 +103,7 @@ class Intervals(Result):
 
     @property
     def width(self) -> np.ndarray:
-        """The lengths of the intervals; zero for the empty ones that the jackknife+ can have at low levels."""
+        """The lengths of the intervals; zero for empty ones, which the jackknife+ can have at low levels."""
         lengths: np.ndarray = np.maximum(self.upper - self.lower, 0.0)
         return lengths
 
@@ -122,9 +121,10 @@ class Intervals(Result):
         """
         y = as_reals(as_column(y, "y", "Intervals.contains"), "y", "Intervals.contains", "numbers")
         if len(y) != len(self.lower):
-            raise refuse_value("y", "Intervals.contains", f"{len(self.lower)} targets, one for each point", len(y))
+            expected = f"{len(self.lower)} targets, one for each point"
+            raise refuse_value("y", "Intervals.contains", expected, f"{len(y)} targets")
         if np.isnan(y).any():
-            raise ValueError(f"Target {int(np.argmax(np.isnan(y)))} is NaN. Leave out points whose target is unknown.")
+            raise ValueError(f"Target {int(np.argmax(np.isnan(y)))} is NaN. Drop points whose target is unknown.")
         return np.asarray((self.lower <= y) & (y <= self.upper))
 
     def coverage(self, y: Any) -> float:
@@ -142,20 +142,19 @@ class Intervals(Result):
         return float(self.contains(y).mean())
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line per point, under the index of the points: prediction, lower, upper."""
+        """Return a pandas DataFrame with columns prediction, lower and upper, indexed like the points."""
         import pandas as pd
 
         columns = {"prediction": self.prediction, "lower": self.lower, "upper": self.upper}
         return pd.DataFrame(columns, index=self.index)
 
     def explain(self) -> str:
-        """Explain in sentences what the intervals are, and what is proved about them."""
+        """Explain the intervals and their guarantee in sentences."""
         width = float(np.median(self.width))
         size = "infinitely wide" if math.isinf(width) else f"with a median width of {number(width)}"
         n = len(self.lower)
-        many = "1 interval" if n == 1 else f"{n:,} intervals"
-        sentences = [f"{many} by {self.method} at level {self.confidence_level:g}, {size}.", self.guarantee]
-        return paragraphs(sentences)
+        many = f"1 {self.method} interval" if n == 1 else f"{n:,} {self.method} intervals"
+        return paragraphs([f"{many} at level {self.confidence_level:g}, {size}.", self.guarantee])
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.lower, self.upper))
@@ -175,38 +174,38 @@ def predict_interval(
     delta: float | None = None,
     bound: str = "best",
 ) -> Intervals:
-    """Make prediction intervals for a fitted `BaggedRegressor`, from the bags already fitted.
+    """Compute prediction intervals for a fitted `BaggedRegressor`, without refitting.
 
-    The residual of row i is the error there of the prediction by the bags without it. No learner is fitted again. If
-    the model was fitted with groups, rows are predicted by the bags without their unit, every unit counts the same, and
-    the intervals are for rows of new units.
+    The residual of row i is the error, at row i, of the bags without it. If the model was fitted with groups, rows are
+    predicted by the bags without their group, all groups have the same weight, and the intervals are for rows of new
+    groups.
 
     Parameters
     ----------
     model : BaggedRegressor
         A fitted model.
     X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
-        The points at which to predict, or what `model.predict_once` predicted at them.
+        The points at which to predict, or the result of `model.predict_once` at these points.
     confidence_level : float, default=0.9
         The level 1 - a, between 0 and 1.
     method : {"jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife"}, default="jackknife+"
-        "jackknife": the prediction plus and minus a quantile of the residuals; nothing is proved about it.
-        "jackknife+": quantiles of the predictions without row i plus and minus the residual of row i; over bags this is
-        the jackknife+-after-bootstrap. "jackknife-minmax": the extremes of these predictions plus and minus a
+        "jackknife": the prediction plus and minus a quantile of the residuals; it has no guarantee.
+        "jackknife+": quantiles of the predictions without row i plus and minus the residual of row i. Over bags, this
+        is the jackknife+-after-bootstrap. "jackknife-minmax": the extremes of these predictions plus and minus a
         quantile of the residuals. "stable-jackknife": the jackknife with the certificate's epsilon added to its radius.
-        The jackknife+ and minmax are proved for all bags (``n_bags="all"``) or a number of bags drawn at random:
-        ``n_bags=random_n_bags(...)``.
+        The guarantees of the jackknife+ and of minmax need all bags (``n_bags="all"``) or a random number of bags
+        (``n_bags=random_n_bags(...)``).
     locally_weighted : bool, default=False
-        Whether residuals are divided by the standard deviation over the bags without the row, and multiplied by that at
-        the point, so that intervals are wide where bags differ and narrow where they agree. What is proved of the
-        jackknife+ and of minmax is proved of these as well; not for the stable jackknife.
+        Whether to divide residuals by the standard deviation over the bags without the row, and multiply by that at the
+        point. Intervals are then wide where bags differ and narrow where they agree. The jackknife+ and minmax keep
+        their guarantees. Not available for the stable jackknife.
     delta : float or None, default=None
-        For the stable jackknife: the share of rows, including those that change the range, for which the certificate
-        gives epsilon; a larger share makes epsilon smaller but the quantile larger. None chooses it without looking at
-        any residual: the shortest interval for normal residuals whose deviation is a tenth of the range. Choosing it by
-        the residuals themselves would void the guarantee.
+        For the stable jackknife, the fraction of rows, including those that change the range, for which the certificate
+        gives epsilon. A larger fraction makes epsilon smaller, but the quantile larger. None chooses the fraction with
+        the shortest interval for normal residuals whose standard deviation is a tenth of the range. This does not use
+        the residuals: choosing delta by them would void the guarantee.
     bound : {"best", "paper"}, default="best"
-        For the stable jackknife: whether a share delta costs sqrt(2 delta) of the level (docs/proofs.md, 8) or
+        For the stable jackknife: "best" lowers the level by sqrt(2 delta) (docs/proofs.md, 8), "paper" by
         2 sqrt(delta), as in the paper.
 
     Returns
@@ -221,13 +220,13 @@ def predict_interval(
     >>> model = BaggedRegressor(n_bags=500, random_state=0).fit(X[:400], y[:400])
     >>> lower, upper = predict_interval(model, X[400:], confidence_level=0.9)
     >>> print(predict_interval(model, X[400:], confidence_level=0.9))
-    42 intervals by jackknife+ at level 0.9, with a median width of 187.8.
-    Proved for exchangeable rows and any learner that is blind to their order: coverage is at
-    least 0.8; typically it is near 0.9. That is for a number of bags drawn at random, or for all
-    bags; with a fixed number, as here, it holds only approximately.
+    42 jackknife+ intervals at level 0.9, with a median width of 187.8.
+    Proved for exchangeable rows and any learner that ignores row order: coverage is at least 0.8;
+    typically it is near 0.9. The proof needs a random number of bags, or all bags; with a fixed
+    number, as here, it holds only approximately.
     """
     owner = "predict_interval"
-    reason = "for other regressors use jackknife_intervals_refit; classifiers have no intervals."
+    reason = "for other regressors, use jackknife_intervals_refit; for classifiers, use predict_set."
     check_bagged(model, owner, kind=BaggedRegressor, reason=reason)
     level = check_level(confidence_level, owner)
     method = _check_method(method, METHODS, owner, delta)
@@ -253,28 +252,28 @@ def predict_interval(
     lower, upper = (np.concatenate([ends[side] for _, ends in found]) for side in (0, 1))
     guarantee = rule.guarantee(len(residuals)) + describe_bags(model, rule)
     if not model.scheme_.is_symmetric:
-        unlike = f"the bags do not treat all {units.noun.plural} alike"
-        guarantee = f"Nothing is proved about their coverage, because {unlike}."
+        why = f"the bags do not treat all {units.noun.plural} alike"
+        guarantee = f"Nothing is proved about their coverage, because {why}."
     if locally_weighted:
         method = f"locally weighted {method}"
     return Intervals(lower, upper, prediction, float(level), method, guarantee, fitted(model).index_of(X))
 
 
 def _check_weighted(method: str, owner: str) -> None:
-    """Refuse local weights where nothing would be proved."""
+    """Raise an error for local weights with a method whose guarantee they would void."""
     if method == StableJackknife.name:
-        reason = "its proof needs residuals as they are. Use the jackknife+."
+        reason = 'its proof needs unweighted residuals. Use method="jackknife+".'
         raise refuse_value("locally_weighted", owner, f"False for the {method}", True, reason)
 
 
 def _check_stable(method: str, units: Units, owner: str, law: ResolvedScheme | None = None) -> None:
-    """Refuse the stable jackknife for groups, and for bags that do not treat all rows alike."""
+    """Raise an error for the stable jackknife with groups, or with bags that do not treat all rows alike."""
     if not units.are_rows:
-        reason = f"it is proved for rows, and here {units.noun.plural} are left out. Use the jackknife+."
+        reason = 'its proof is for single rows. Use method="jackknife+".'
         raise refuse_value("method", owner, f"one of {tuple(_METHODS)} with groups", method, reason)
     if law is not None and not law.is_symmetric:
-        reason = "its proof needs bags that treat all rows alike."
-        raise refuse_value("method", owner, f"another one for {type(law.scheme).__name__}", method, reason)
+        reason = f"its proof needs bags that treat all rows alike, and {type(law.scheme).__name__} does not."
+        raise refuse_value("method", owner, f"one of {tuple(_METHODS)} for this scheme", method, reason)
 
 
 def jackknife_intervals_refit(
@@ -292,7 +291,7 @@ def jackknife_intervals_refit(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> Intervals:
-    """Make prediction intervals for any regressor by fitting it again without each row, or without each fold.
+    """Compute prediction intervals for any regressor by refitting it without each row, or without each fold.
 
     Parameters
     ----------
@@ -307,14 +306,14 @@ def jackknife_intervals_refit(
     confidence_level : float, default=0.9
         The level 1 - a, between 0 and 1.
     method : {"jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife", "cv+"}, default="jackknife+"
-        As in `predict_interval`; "cv+" is the jackknife+ with folds in place of rows. The stable jackknife needs a
-        `BaggedRegressor`: stability is proved only for bagged models.
+        As in `predict_interval`; "cv+" is the jackknife+ with folds instead of rows. The stable jackknife needs a
+        `BaggedRegressor`, because only bagged models have a certificate.
     n_folds : int, default=10
-        For "cv+": the number of folds, in random order.
+        The number of folds for "cv+". Rows are shuffled.
     groups : sequence of int or labels, of length n_samples, default=None
-        The unit of each row, such as its patient: the regressor is fitted without each unit, or without folds of whole
-        units, every unit counts the same, and the intervals are for rows of new units. None takes the groups of a
-        fitted model of as many rows.
+        The group of each row, such as its patient. The regressor is refitted without each group, or without folds of
+        whole groups; all groups have the same weight, and the intervals are for rows of new groups. None uses the
+        groups of a fitted model with the same number of rows, if any.
     delta : float or None, default=None
         As in `predict_interval`.
     bound : {"best", "paper"}, default="best"
@@ -322,7 +321,7 @@ def jackknife_intervals_refit(
     n_jobs : int or None, default=None
         The number of fits in parallel.
     random_state : None, int, RandomState or Generator, default=None
-        The source of randomness for the seed of a randomized learner and for the folds.
+        Determines the seed of a randomized learner and the folds.
 
     Returns
     -------
@@ -343,8 +342,9 @@ def jackknife_intervals_refit(
     level = check_level(confidence_level, owner)
     method = _check_method(method, (*METHODS, CVPlus.name), owner, delta)
     if not hasattr(estimator, "fit") or isinstance(estimator, type) or is_classifier(estimator):
-        raise refuse_type("estimator", owner, "an unfitted regressor", estimator, "intervals are about numbers.")
-    column = one_column(y, owner, "take one column at a time.", warn=False)
+        hint = learner_hint(estimator, f"{owner}(estimator, X, y, X_test)") or "intervals are for numeric targets."
+        raise refuse_type("estimator", owner, "a scikit-learn regressor", estimator, hint)
+    column = one_column(y, owner, "pass one column at a time.", warn=False)
     X, y = as_table(X, "X", owner), as_reals(column, "y", owner, "numbers")
     check_consistent_length(X, y)
     n, units = len(y), units_for(estimator, X, len(y), None, groups, owner)
@@ -368,54 +368,60 @@ def jackknife_intervals_refit(
     for place, (fold, rows, (at_points, at_rows)) in enumerate(zip(every, without, fits, strict=True)):
         if place == 0:
             prediction, left_out = at_points, np.empty((len(units), len(at_points)))
-        with np.errstate(over="ignore"):  # further than floats go
+        with np.errstate(over="ignore"):  # residuals may overflow to infinity, which raises an error later
             left_out[fold], residuals[rows] = at_points, np.abs(y[rows] - at_rows)
     lower, upper = rule.intervals(residuals, prediction, left_out)
     return Intervals(lower, upper, prediction, float(level), method, rule.guarantee(n), index_of(X_test))
 
 
 def describe_bags(model: Any, rule: Jackknife) -> str:
-    """Say what the proof assumes about the bags of a fitted model."""
+    """Return the sentence on what the proof assumes about the bags of a fitted model."""
     if not rule.reuses_bags or model.derandomized_:
         return ""
     if isinstance(rule, StableJackknife):
-        anew = " The certificate is about bags drawn anew without each row; here they are reused, so this holds "
-        return f"{anew}approximately, and exactly for all bags or by refitting."
+        return (
+            " The certificate is for bags drawn again without each row. Here bags are reused, so this holds only "
+            "approximately. It is exact with all bags or with refits."
+        )
     if fitted(model).has_random_n_bags:
         refused = float(np.sum(model.scheme_.inclusion_probabilities ** len(model.bags_)))
         if refused < _RARELY:
             return ""
         chance = f"about {refused:.2g}" if refused < 0.5 else "large"
         one = model.units_.noun.any_one
-        return f" Draws with {one} in every bag are refused and count as covered; their chance is {chance} here."
-    at_random = " That is for a number of bags drawn at random, or for all bags; with a fixed number, as here, it"
-    return f"{at_random} holds only approximately."
+        draw = f"A draw with {one} in every bag raises an error and counts as covered"
+        return f" {draw}; its probability is {chance} here."
+    return (
+        " The proof needs a random number of bags, or all bags; with a fixed number, as here, it holds only "
+        "approximately."
+    )
 
 
 def _warn_if_infinite(rule: Jackknife, units: Units) -> None:
-    """Warn about intervals that say nothing, on behalf of the function that the user called."""
-    n, many = len(units), units.noun.plural
-    if (rank := rule.rank(n)) > n:
+    """Warn about infinite intervals; the warning points to the line of the user."""
+    n = len(units)
+    if rule.rank(n) > n:
+        needed = math.ceil(1 / (1 - rule.level)) - 1
         warnings.warn(
-            f"The intervals are infinite: level {float(rule.level):g} asks for residual number {rank} of {n} training "
-            f"{many}. Use at least {math.ceil(1 / (1 - rule.level)) - 1} {many}, or a lower level.",
+            f"The intervals are infinite, because level {float(rule.level):g} needs at least {needed:,} training "
+            f"{units.noun.plural} and there are {n:,}. Use more {units.noun.plural}, or a lower level.",
             stacklevel=3,
         )
 
 
 def shuffled_folds(n_samples: int, n_folds: int, seeds: Seeds, owner: str, noun: Noun = ROWS) -> list[np.ndarray]:
-    """Return the rows, or units, of each fold, in random order."""
+    """Return the rows, or groups, of each fold, in random order."""
     n_folds = check_integer(n_folds, "n_folds", owner, minimum=2)
     if n_folds > n_samples:
-        raise refuse_value("n_folds", owner, f"at most the number of {noun.plural}, {n_samples}", n_folds)
+        raise refuse_value("n_folds", owner, f"at most {n_samples}, the number of {noun.plural}", n_folds)
     splitter = KFold(n_folds, shuffle=True, random_state=int(seeds.learner_seeds(1, 2)[0]))
     return [fold for _, fold in splitter.split(np.empty(n_samples))]
 
 
 def _check_method(method: str, methods: tuple[str, ...], owner: str, delta: float | None) -> str:
-    reason = "folds need refits: use jackknife_intervals_refit." if isinstance(method, str) and method == "cv+" else ""
+    reason = "folds need refits. Use jackknife_intervals_refit." if isinstance(method, str) and method == "cv+" else ""
     method = check_choice(method, "method", owner, methods, reason)
     if delta is not None and method != "stable-jackknife":
-        reason = "other methods have no epsilon to choose."
-        raise refuse_value("delta", owner, "None but for the stable jackknife", delta, reason)
+        reason = 'only the stable jackknife uses delta. Drop it, or use method="stable-jackknife".'
+        raise refuse_value("delta", owner, f"None for the {method}", delta, reason)
     return method

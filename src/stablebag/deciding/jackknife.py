@@ -1,6 +1,7 @@
 """The jackknife family: intervals from leave-one-out predictions and residuals, of rows or of groups."""
 
 import math
+import numbers
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stablebag._checks import as_fraction, check_real, refuse_value
+from stablebag._checks import as_fraction, refuse_type, refuse_value
 from stablebag._wording import rounded_down
 from stablebag.measuring.leave_one_out import left_out_at_rows
 from stablebag.models.average import (
@@ -25,16 +26,16 @@ from stablebag.models.fitted import fitted
 from stablebag.resampling.units import Units
 
 # ---------------------------------------------------------------------------------------------------------- rank search
-# The ends of the jackknife+ from the bags already fitted, searched among the rows with residuals of about that rank.
+# The ends of the jackknife+ from fitted bags, searched only among rows whose residuals have about the right rank.
 #
 # The prediction without row i is near the one with all rows, so adding residual i keeps the order of residuals that are
-# far apart. Rows whose residuals are far from the wanted one are therefore only counted; that they may be is proved at
-# each point, and where it cannot be, more rows are looked at. The proof allows for rounding: the ends are those of all
-# rows, whatever the last digits of a prediction are.
+# far apart. Rows whose residuals are far from the one of the right rank are therefore only counted. At each point it is
+# proved that this is correct; if the proof fails, more rows are searched. The proof allows for rounding, so the ends
+# are always those of a search over all rows.
 
-_SHARES = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4)  # of the rows: the windows that are tried before all rows
-_FEWEST_ROWS = 512  # with fewer, all are looked at
-_CROWDED = 0.05  # the share of rows, those in the most bags, that are looked at always
+_SHARES = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4)  # sizes of the windows that are tried first, as shares of the rows
+_FEWEST_ROWS = 512  # with fewer, all rows are searched
+_CROWDED = 0.05  # share of rows, those in the most bags, that are always searched
 
 
 class RankSearch:
@@ -63,9 +64,9 @@ class RankSearch:
         self._always, self._others = residuals[always], residuals[others]
         self._lines = LeftOutLines(average, always, others)
         lowest = float(shares[others].min(initial=1.0))
-        lowest -= 0 if average.drawn else len(average.bags) * float(np.finfo(float).eps)  # for rounding of sums
+        lowest -= 0 if average.drawn else len(average.bags) * float(np.finfo(float).eps)  # rounding errors of sums
         self._deviations = math.sqrt(max(0.0, 1 - lowest) / lowest)
-        self._spare = 1 + 2 / math.sqrt(len(average.bags))  # because the order statistic is not quite at the mean
+        self._spare = 1 + 2 / math.sqrt(len(average.bags))  # the order statistic is not exactly at the mean
         self._windows = self._nested_windows() if n >= _FEWEST_ROWS and len(always) < n / 4 else []
 
     def ends(self, points: BagPoints) -> tuple[np.ndarray, np.ndarray]:
@@ -84,19 +85,19 @@ class RankSearch:
         return ends[0], ends[1]
 
     def _nested_windows(self) -> list[tuple[slice, float]]:
-        """Windows of the other rows, and how far the residuals are at least, outside of each, from the wanted one."""
+        """Return windows of rows, and how far residuals outside each are at least from the one of the right rank."""
         distances = np.sort(np.abs(self._others - self._radius))
         places = [int(share * len(distances)) for share in _SHARES]
         return [(self._within(distances[place]), float(distances[place])) for place in places]
 
     def _within(self, distance: float) -> slice:
-        """The other rows whose residuals are as near to the wanted one as this."""
+        """Return the rows whose residuals are at most `distance` from the one of the right rank."""
         low = np.searchsorted(self._others, self._radius - distance, side="left")
         high = np.searchsorted(self._others, self._radius + distance, side="right")
         return slice(int(low), int(high))
 
     def _search(self, points: BagPoints, numbers: np.ndarray, window: slice, ends: np.ndarray) -> None:
-        """Write the ends at these points as if the rows outside of the window were on the sides of their residuals."""
+        """Write the ends at these points, assuming that rows outside the window stay on their side of the ends."""
         memory = np.empty(0)
         for some, always, others in self._lines.blocks(points, numbers, window):
             start, stop = self._doubtful(always, others, window)
@@ -110,12 +111,12 @@ class RankSearch:
                 shift(doubtful, self._others[start:stop], out=shifted[:, n_always:])
                 shifted.partition(place, axis=1)
                 ends[end, some] = shifted[:, place]
-                place = shifted.shape[1] - 1 - place  # of the lower end, counted from the largest
+                place = shifted.shape[1] - 1 - place  # for the lower end, counted from the largest
 
     def _doubtful(self, always: np.ndarray, others: np.ndarray, window: slice) -> tuple[int, int]:
-        """The rows of a window, from where to where, whose places the residuals alone do not decide at some point.
+        """Return the first and last row of a window whose order the residuals alone do not determine at some point.
 
-        They decide between rows whose residuals differ by more than the predictions without them do.
+        They determine it for rows whose residuals differ by more than the predictions without these rows.
         """
         low, high = extremes(always, others)
         rounding = 1e-12 * (self._radius + float(np.maximum(-low, high).max()))
@@ -125,8 +126,8 @@ class RankSearch:
     def _proved(
         self, window: slice, mean: np.ndarray, reach: np.ndarray, lower: np.ndarray, upper: np.ndarray
     ) -> np.ndarray:
-        """Whether all rows outside of the window are on the sides of their residuals."""
-        low, high = mean - reach, mean + reach  # the predictions without any such row are in between
+        """Return at which points all rows outside the window are proved to stay on their side of the ends."""
+        low, high = mean - reach, mean + reach  # predictions without any of these rows are in between
         proved = np.ones(len(mean), dtype=bool)
         if window.start > 0:
             largest = self._others[window.start - 1]
@@ -138,16 +139,15 @@ class RankSearch:
 
 
 # ------------------------------------------------------------------------------------------------------------ jackknife
-# The jackknife family: from leave-one-out predictions and residuals to the ends of intervals, and what is proved.
+# From leave-one-out predictions and residuals to the ends of intervals and their guarantee.
 #
-# What is left out has the same weight whether it is a row or a group of rows: residuals are those of rows predicted
-# without their group, the weights of a group's rows add up to that of a single row, and intervals are for a row of a
-# new group. Lee, Barber and Willett (2023), "Distribution-free inference with hierarchical data", extend the jackknife+
-# to such data. The proofs are in docs/proofs.md, 12.
+# With groups, rows are predicted without their group, all groups have the same total weight, and intervals are for a
+# row of a new group. Lee, Barber and Willett (2023), "Distribution-free inference with hierarchical data", extend the
+# jackknife+ to such data. The proofs are in docs/proofs.md, 12.
 
 _FEW = 64  # points at a time where speed does not matter
-_BLOCK = 2**21  # rows and points that are looked at together
-_WEIGHT_ROUNDING = 1e-9  # of sums of weights, in groups
+_BLOCK = 2**21  # numbers (rows times points) in memory at the same time
+_WEIGHT_ROUNDING = 1e-9  # rounding error of sums of weights
 
 Ends = tuple[np.ndarray, np.ndarray]
 
@@ -155,7 +155,7 @@ Ends = tuple[np.ndarray, np.ndarray]
 def quantile_rank(level: float | Fraction, n_samples: int) -> int:
     """Return ceil((1 - a) (n + 1)), the rank of the order statistic for the level 1 - a; n + 1 stands for infinity.
 
-    The level is read as it is written: 0.9 means 9/10.
+    A level of 0.9 means exactly 9/10.
 
     >>> quantile_rank(0.9, n_samples=9), quantile_rank(0.9, n_samples=19), quantile_rank(0.95, n_samples=9)
     (9, 18, 10)
@@ -172,7 +172,7 @@ class Jackknife:
     level : Fraction
         The level 1 - a.
     units : Units or None, default=None
-        The rows or groups that are left out; None is the rows.
+        The rows or groups that are left out; None stands for rows.
     """
 
     level: Fraction
@@ -181,11 +181,11 @@ class Jackknife:
     reuses_bags: ClassVar[bool] = False  # whether the proof depends on reused bags
 
     def rank(self, n_units: int) -> int:
-        """Return the rank of the order statistic; more than the number of rows or groups stands for infinity."""
+        """Return the rank of the order statistic; a rank above the number of rows or groups stands for infinity."""
         return quantile_rank(self.level, n_units)
 
     def guarantee(self, n_samples: int) -> str:
-        """Say what is proved about the coverage."""
+        """Return the sentence on the guaranteed coverage."""
         return "Nothing is proved about their coverage: the jackknife can fail for an unstable learner."
 
     def intervals(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
@@ -196,9 +196,9 @@ class Jackknife:
         return self._ends(residuals, prediction, left_out)
 
     def from_bags(self, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
-        """Return a function from points to the ends of their intervals, the same as `intervals` gives.
+        """Return a function from points to the ends of their intervals, which equal those of `intervals`.
 
-        No row, or group, is in every bag.
+        No row or group may be in every bag.
         """
         _check_finite(bool(np.isfinite(residuals).all()))
         n_units = average.bags.n_samples
@@ -213,11 +213,11 @@ class Jackknife:
         return ends
 
     def quantile(self, values: np.ndarray) -> np.ndarray:
-        """Return the smallest value in each line such that those up to it have the weight needed; may reorder lines."""
+        """Return the weighted quantile of each line, which may be reordered in place."""
         if self._rows:
             rank = self.rank(values.shape[1])
             values.partition(rank - 1, axis=1)
-            return values[:, rank - 1].copy()  # a view would keep all of it alive
+            return values[:, rank - 1].copy()  # a view would keep the whole array in memory
         order = np.argsort(values, axis=1)
         weights, needed = self._weights
         place = np.minimum((np.cumsum(weights[order], axis=1) < needed).sum(axis=1), values.shape[1] - 1)
@@ -237,34 +237,34 @@ class Jackknife:
         return float(self.quantile(residuals[None].copy())[0])
 
     def _of_large(self, residuals: np.ndarray, points: BagPoints) -> Ends:
-        """The ends if predictions are near the largest number that there is; slow, a few points at a time."""
+        """Return the ends for predictions near the largest float, slowly and a few points at a time."""
         average, few = points.average, [slice(first, first + _FEW) for first in range(0, len(points), _FEW)]
         ends = [self.intervals(residuals, points.prediction[s], average.left_out(points.raw[:, s])) for s in few]
         return np.concatenate([lower for lower, _ in ends]), np.concatenate([upper for _, upper in ends])
 
     @property
     def _rows(self) -> bool:
-        """Whether single rows are left out, so that all weights are equal."""
+        """Whether single rows are left out, so all weights are equal."""
         return self.units is None or self.units.are_rows
 
     @cached_property
     def _weights(self) -> tuple[np.ndarray, Any]:
-        """The weight of each row, and how much is needed: whole numbers that add up to the same in each group."""
+        """The weight of each row, with the same sum in each group, and the weight that the quantile needs."""
         assert self.units is not None
         sizes, needed = self.units.sizes[self.units.of_rows], self.level * (len(self.units) + 1)
         whole = math.lcm(*np.unique(sizes).tolist())
         if whole * (len(self.units) + 1) < 2**62:
             return whole // sizes, math.ceil(needed * whole)
-        return 1 / sizes, float(needed) - _WEIGHT_ROUNDING  # of many sizes there is no common multiple
+        return 1 / sizes, float(needed) - _WEIGHT_ROUNDING  # the common multiple of the sizes is too large for integers
 
     @property
     def _proved(self) -> str:
-        """The beginning of a sentence about what is proved: for which data."""
+        """The first words of the guarantee, with its assumptions."""
         one, many, new = "row", "rows", ""
         if self.units is not None and not self._rows:
             one, many = self.units.noun.singular, self.units.noun.plural
             new = f", at a row drawn at random from a new {one}"
-        return f"Proved for exchangeable {many} and any learner that is blind to their order{new}:"
+        return f"Proved for exchangeable {many} and any learner that ignores {one} order{new}:"
 
 
 @dataclass(frozen=True)
@@ -291,7 +291,7 @@ class JackknifePlus(Jackknife):
         return lower, upper
 
     def _of_lines(self, residuals: np.ndarray, left_out: np.ndarray) -> Ends:
-        """The ends at some points; `left_out` has one line per point, with one entry per row or group."""
+        """Return the ends at some points; `left_out` has one line per point, with one entry per row or group."""
         by_rows = left_out if self._rows or self.units is None else left_out[:, self.units.of_rows]
         with np.errstate(over="ignore"):  # an interval may be infinite
             return 0.0 - self.quantile(residuals - by_rows), self.quantile(by_rows + residuals)
@@ -315,14 +315,14 @@ class JackknifePlus(Jackknife):
 
 @dataclass(frozen=True)
 class CVPlus(JackknifePlus):
-    """The jackknife+ with folds in place of rows, or of whole groups in place of groups.
+    """The jackknife+ with folds of rows, or of whole groups.
 
     Parameters
     ----------
     level : Fraction
         The level 1 - a.
     units : Units or None, default=None
-        The rows or groups that are left out; None is the rows.
+        The rows or groups that are left out; None stands for rows.
     n_folds : int, default=10
         The number of folds.
     """
@@ -339,7 +339,7 @@ class CVPlus(JackknifePlus):
         proved = super().guarantee(n_samples)
         if n_samples % self.n_folds == 0 or self._covered(n_samples) <= 0:
             return proved
-        return f"{proved} Folds differ in size here, so this holds approximately."
+        return f"{proved} The folds have different sizes here, so this holds only approximately."
 
     def _covered(self, n_samples: int) -> Fraction:
         k, size = self.n_folds, Fraction(n_samples, self.n_folds)
@@ -376,61 +376,64 @@ class JackknifeMinmax(Jackknife):
 
 
 def _all_lines(average: BagAverage) -> tuple[LeftOutLines, np.ndarray, np.ndarray]:
-    """The predictions without each row or group: which of them are special, and which are not."""
+    """Return the predictions without each row or group, with the numbers of the special ones and of the others."""
     special = np.array(average.special_units, dtype=np.intp)
     others = np.setdiff1d(np.arange(average.bags.n_samples), special)
     return LeftOutLines(average, special, others), special, others
 
 
 def _blocks(n_points: int, n_rows: int) -> Iterator[slice]:
-    """Some points at a time, each with a number for every row."""
+    """Yield blocks of points, so that one number per row and point fits into memory."""
     step = max(1, _BLOCK // max(1, n_rows))
     return (slice(first, first + step) for first in range(0, n_points, step))
 
 
 def infinite_intervals(n_points: int) -> Ends:
-    """Return intervals that have no ends."""
+    """Return intervals from minus infinity to infinity."""
     return np.full(n_points, -np.inf), np.full(n_points, np.inf)
 
 
 def _check_finite(finite: bool) -> None:
     if not finite:
         raise ValueError(
-            "A prediction without some row is infinite or NaN, so there is no interval. Clip predictions to a range."
+            "The prediction without some row is infinite or NaN, so there is no interval. Clip predictions with "
+            "prediction_range."
         )
 
 
 def check_level(confidence_level: float, owner: str) -> Fraction:
-    """Return the level 1 - a as it was written."""
-    reason = "it is the level 1 - a. For 90 % write 0.9."
-    level = check_real(confidence_level, "confidence_level", owner, low=-math.inf, reason=reason)
-    if not 0 < level < 1:
-        raise refuse_value("confidence_level", owner, "a number between 0 and 1", confidence_level, reason)
+    """Return the level 1 - a as the exact decimal."""
+    reason = "it is the wanted coverage. For 90%, use 0.9."
+    expected = "a number between 0 and 1"
+    if not isinstance(confidence_level, numbers.Real) or isinstance(confidence_level, bool):
+        raise refuse_type("confidence_level", owner, expected, confidence_level, reason)
+    if not 0 < confidence_level < 1:
+        raise refuse_value("confidence_level", owner, expected, confidence_level, reason)
     return as_fraction(confidence_level)
 
 
 # ----------------------------------------------------------------------------------------------------- locally weighted
-# Intervals as wide as the bags differ there: the jackknife family with residuals divided by the spread of the bags.
+# The jackknife family with residuals divided by the spread of the bags: intervals are wide where bags differ.
 #
 # Lei, G'Sell, Rinaldo, Tibshirani and Wasserman (2018), "Distribution-free predictive inference for regression",
-# divide residuals by an estimate of their size. Here it is the standard deviation over the bags without the row, of
-# the same models that make the prediction without it, not clipped, so that the proofs of the jackknife+ hold
+# divide residuals by an estimate of their size. Here this is the standard deviation over the bags without the row,
+# before clipping. These bags also make the prediction without the row, so the proofs of the jackknife+ hold
 # (docs/proofs.md, 12).
 
-_AT_ONCE = 2**21  # predictions without rows that are held at once
+_AT_ONCE = 2**21  # predictions without a row in memory at the same time
 
 
 @dataclass(frozen=True)
 class LocallyWeighted:
     """A method of the jackknife family, in units of the spread of the bags.
 
-    A score is a residual divided by the spread over the bags without the row, there. If these bags all agree, the score
-    is zero if they are right, and otherwise infinite: the row then stands for an interval without ends.
+    The score of a row is its residual divided by the spread, at the row, over the bags without it. If these bags all
+    agree, the score is zero if they are right and infinite otherwise; the row then counts as an infinite interval.
 
     Parameters
     ----------
     rule : Jackknife
-        The method with residuals as they are.
+        The method with unscaled residuals.
     """
 
     rule: Jackknife
@@ -485,19 +488,19 @@ class LocallyWeighted:
 
 
 def scaled_residuals(residuals: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """Return residuals in units of the spread; without spread, none is zero and any other infinite.
+    """Return residuals divided by the spread; if the spread is zero, a zero residual gives 0 and any other infinity.
 
     >>> scaled_residuals(np.array([3.0, 0.0, 1.0]), np.array([2.0, 0.0, 0.0]))
     array([1.5, 0. , inf])
     """
-    with np.errstate(over="ignore"):  # of a residual that no spread explains
+    with np.errstate(over="ignore"):  # a large residual over a tiny spread may overflow to infinity
         scores: np.ndarray = residuals / np.where(spread > 0, spread, 1.0)
     scores[(spread == 0) & (residuals > 0)] = np.inf
     return scores
 
 
 def radii_of(scores: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """Return scores times spread: infinite for an infinite score, even without spread.
+    """Return scores times spread; infinite for an infinite score, even if the spread is zero.
 
     >>> radii_of(np.array([1.5, np.inf, 2.0]), np.array([2.0, 0.0, 0.0]))
     array([ 3., inf,  0.])

@@ -1,4 +1,4 @@
-"""Sets of labels: stable ones, and those with a coverage guarantee."""
+"""Label sets: stable ones, and those with guaranteed coverage."""
 
 import math
 import warnings
@@ -39,23 +39,23 @@ from stablebag.proving.points import PointCertificate, ReusedBagsCertificate
 from stablebag.proving.scope import Rerun, Scope
 
 # ---------------------------------------------------------------------------------------------------------- stable sets
-# What a certificate guarantees of label sets: how far to inflate the argmax, for how many rows, and in which words.
+# What a certificate guarantees for label sets: how far to inflate the argmax, for how many rows, and in which words.
 
 _SIZES = {"radius": "scale", "length": "range_length", "shift": "shift", "shifted_share": "shifted_share"}
 
 
 @dataclass(frozen=True, eq=False)
 class LabelStability:
-    """For which epsilon, and for all but which share of the rows, sets with and without a row share a label.
+    """The epsilon for which sets with and without a row share a label, for all but a share delta of the rows.
 
     Attributes
     ----------
     epsilon : ndarray of shape (n_points,)
         The epsilon of the rule at each point.
     delta : float
-        The share of the rows.
+        The share of rows that may be exceptions.
     guarantee : str
-        What is compared, for how many rows, and by which proof.
+        The guarantee in words.
     """
 
     epsilon: np.ndarray
@@ -69,7 +69,7 @@ class LabelStability:
     def of(
         cls, model: Any, X: Any, epsilon: float | None, delta: float, certificate: Any, owner: str
     ) -> "LabelStability":
-        """Return what a certificate guarantees at some points; None takes that of the bags as they were drawn."""
+        """Return what a certificate guarantees at some points; None uses the certificate for reused bags."""
         if certificate is None:
             certificate = certify(model, X, vector=True, reused=True)
         measured = _scope(model, X, certificate, owner)
@@ -82,7 +82,10 @@ class LabelStability:
             return cls(each, delta, _guarantee(certificate, each, delta, confidence=1 - unsure))
         delta = check_delta(delta, owner)
         if unsure and delta <= unsure:
-            reason = f"of it, {unsure:.3g} is for the confidence {certificate.confidence:g}. Certify with a higher one."
+            reason = (
+                f"the certificate's confidence of {certificate.confidence:g} uses up {unsure:.3g} of delta. Use a "
+                "larger delta, or certify with a higher confidence."
+            )
             raise refuse_value("delta", owner, f"above {unsure:.3g} with this certificate", delta, reason)
         proved = certificate.epsilon(delta - unsure if delta < 1 else 1.0)
         each = np.broadcast_to(just_above(proved), n_points).copy()
@@ -90,11 +93,10 @@ class LabelStability:
 
 
 def _scope(model: Any, X: Any, certificate: Any, owner: str) -> Scope:
-    """What the sets are about; a certificate of something else is refused."""
+    """Return the scope of the sets; a certificate with another scope raises an error."""
     if not isinstance(certificate, Certificate | PointCertificate | ReusedBagsCertificate):
-        expected = "a certificate of vectors, or None"
-        reason = "make one by certify with vector=True."
-        raise refuse_type("certificate", owner, expected, certificate, reason)
+        reason = "use certify(model, vector=True)."
+        raise refuse_type("certificate", owner, "None or a certificate for vectors", certificate, reason)
     proved, points = certificate.scope, fitted(model).fingerprint_of(X)
     n_points = fitted(model).n_points(X)
     own = replace(scope_of(fitted(model).average, vector=True), n_points=n_points, points=points)
@@ -103,13 +105,14 @@ def _scope(model: Any, X: Any, certificate: Any, owner: str) -> Scope:
         own = replace(own, rerun=Rerun.ANEW, bags=law, coupling=proved.coupling, shift=0.0)
     why = own.mismatch(proved) or _too_small(model, certificate)
     if why:
-        reason = f"{why}. Make it by certify of this model, with vector=True."
-        raise refuse_value("certificate", owner, "of this model and these points", type(certificate).__name__, reason)
+        reason = f"{why}. Use certify(model, vector=True) with this model."
+        expected = "a certificate for this model and these points"
+        raise refuse_value("certificate", owner, expected, type(certificate).__name__, reason)
     return own
 
 
 def _too_small(model: Any, certificate: Any) -> str | None:
-    """Why a certificate is not about this model's probabilities, if they reach or jump further than it says."""
+    """Return why a certificate does not cover this model's probabilities; None if it does."""
     given = certificate.certificate if isinstance(certificate, PointCertificate) else certificate
     reused = isinstance(given, ReusedBagsCertificate)
     own: Any = certify(model, vector=True, reused=True) if reused else certify(model, vector=True)
@@ -118,25 +121,26 @@ def _too_small(model: Any, certificate: Any) -> str | None:
         theirs, needed = (float(getattr(of, of_bags if reused else name)) for of in both)
         if theirs < needed * (1 - 1e-9):
             what = "diameter" if name == "length" else name.replace("_", " ")
-            return f"its {what} is {theirs:.4g}, and probabilities of these classes have {needed:.4g}"
+            return f"its {what} is {theirs:.4g}, but the probabilities of these classes need {needed:.4g}"
     return None
 
 
 def _guarantee(
     certificate: Any, epsilon: np.ndarray, delta: float, *, unsure: float = 0.0, confidence: float = 1.0
 ) -> str:
-    """The guarantee in words; of delta, a part may be for a certificate that is not sure, or all of it be so."""
+    """Return the guarantee in words.
+
+    `unsure` is the part of delta that covers the certificate's confidence; otherwise, the sentence has `confidence`.
+    """
     scope: Scope = certificate.scope
     n, n_points, everywhere, noun = scope.n_samples, len(epsilon), scope.n_points is None, scope.noun
     if delta >= 1:
         return nothing_proved(float(epsilon.max(initial=0.0)), n, scope.n_bags or math.inf, noun)
     where = "every point" if everywhere else f"each of {count_points(n_points)}"
     where = "this point" if not everywhere and n_points == 1 else where
-    proved = (
-        "Proved"
-        if confidence == 1
-        else f"Proved, with a confidence of {rounded_down(as_fraction(confidence), 6)} over the draw of the bags,"
-    )
+    proved = "Proved"
+    if confidence < 1:
+        proved = f"Proved with confidence {rounded_down(as_fraction(confidence), 6)} over the draw of the bags,"
     shares = "has a label in common with this one"
     if scope.rerun is Rerun.ANEW:
         by: Any = certificate.certificate if isinstance(certificate, PointCertificate) else certificate
@@ -144,20 +148,19 @@ def _guarantee(
         if everywhere:
             data = f"every learner, every data set of {noun.count(n)}{by.condition} and"
         assumed = by.coupling.describe(noun)
-        said = (
-            f"{proved} for {data} {where}: the set of a model fitted anew without {noun.any_one}, with the same "
+        sentence = (
+            f"{proved} for {data} {where}: the set of a model refitted without {noun.any_one}, with the same "
             f"epsilon ({assumed}), {shares}, {rarely_fails(delta, noun)}."
         )
     else:
         bags, without = "the average over all bags", f"all bags without the {noun.singular}, with the same seed and"
         if scope.n_bags is not None:
-            bags = f"{_these(scope.n_bags)} as they were drawn"
-            without = f"the bags without the {noun.singular}, with the same"
+            bags, without = _these(scope.n_bags), f"the bags without the {noun.singular}, with the same"
         most = for_most_rows(delta, n, noun)
-        said = f"{proved} for {bags} and {where}: {most}, the set from {without} epsilon, {shares}."
+        sentence = f"{proved} for {bags} and {where}: {most}, the set from {without} epsilon, {shares}."
     if unsure:
-        said += f" Of this chance, {unsure:.3g} is that the bags understate how much they differ."
-    return f"{said} {_proof(certificate)}"
+        sentence += f" This includes a probability of {unsure:.3g} that these bags understate their variance."
+    return f"{sentence} {_proof(certificate)}"
 
 
 def _these(n_bags: int) -> str:
@@ -165,61 +168,62 @@ def _these(n_bags: int) -> str:
 
 
 def _proof(certificate: Any) -> str:
-    """Which certificate it is, by name."""
+    """Return the sentence that names the proof."""
     if isinstance(certificate, ReusedBagsCertificate):
         own = "" if certificate.standard_deviation is None else " and their variance at each point"
-        return f"Proof: the bags' own covariance{own} (docs/proofs.md, 7 and 13)."
+        return f"Proof: the covariance of these bags{own} (docs/proofs.md, 7 and 13)."
     if isinstance(certificate, PointCertificate):
         return "Proof: the variance over bags at each point (docs/proofs.md, 6 and 13)."
-    return "Proof: the certificate of vectors for all data sets (docs/proofs.md, 5 and 13)."
+    return "Proof: the certificate for vectors and all data sets (docs/proofs.md, 5 and 13)."
 
 
 # ------------------------------------------------------------------------------------------------------- jackknife sets
-# Label sets of the jackknife+: the labels that are not stranger than those of rows that were not seen.
+# Label sets of the jackknife+: all labels that are no less likely than the labels of unseen rows were.
 #
 # Barber, Candes, Ramdas and Tibshirani (2021) state the jackknife+ for intervals; Romano, Sesia and Candes (2020),
-# "Classification with valid and adaptive coverage", for labels. The score of a label is one minus its probability. By
-# class, a label is compared only with the rows that have it. The proofs, also for units of several rows, are in
-# docs/proofs.md, 13.
+# "Classification with valid and adaptive coverage", for labels. The score of a label is one minus its probability. With
+# by_class, a label is compared only with the rows that have it. The proofs, also for groups, are in docs/proofs.md, 13.
 
-_RANK_ROUNDING = 1e-12  # of a probability: a tie is not stranger
-_ROUNDING_OF_WEIGHTS = 1e-9  # in units
+_RANK_ROUNDING = 1e-12  # rounding error of probabilities, which are then tied
+_ROUNDING_OF_WEIGHTS = 1e-9
 _UNSEEN = {
-    False: "A label that no training row has is in no set; the chance of such a label comes on top.",
+    False: "A label without training rows is in no set; subtract the probability of such labels from the coverage.",
     True: "A class without training rows is in no set, so it is never covered.",
 }
-_PAIRS = 2**22  # rows, points and labels that are compared at once
+_PAIRS = 2**22  # comparisons of rows, points and labels in memory at the same time
 
 
 @dataclass(frozen=True)
 class JackknifeSets:
-    """The labels of a point that beat less than a share 1 - a of the rows, each in the model without that row.
+    """The labels of a point that are less likely than the row's own label for less than a share 1 - a of the rows.
+
+    Each row is compared in the model without it.
 
     Parameters
     ----------
     level : Fraction
         The level 1 - a.
     by_class : bool, default=True
-        Whether a label is compared with the rows of its own class, so that each class is covered; otherwise with all.
+        Whether a label is compared only with the rows of its own class, so that each class is covered.
     """
 
     level: Fraction
     by_class: bool = True
 
     def needed(self, weight: Any) -> Any:
-        """Return the weight of the rows that a label has to beat to be left out; the rows of a unit have one in all."""
+        """Return the weight of rows that leaves a label out of a set; the rows of a group weigh 1 together."""
         return (self.level if isinstance(weight, int) else float(self.level)) * (weight + 1)
 
     def members(self, model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the averaged probabilities at some points, and which labels are in their sets."""
+        """Return the averaged probabilities at some points, and whether each label is in the set."""
         own = _own(model)
         found = [(there, self._inside(model, own, left_out)) for _, there, left_out in left_out_blocks(model, X)]
         return np.concatenate([there for there, _ in found]), np.concatenate([inside for _, inside in found])
 
     def covered_rows(self, model: Any) -> np.ndarray:
-        """Return whether the set of each training row, predicted without it, has its label: an estimate.
+        """Estimate whether the set of each training row, predicted without it, contains its label.
 
-        The probability of a row's label without row j, too, is taken to be that without the row alone.
+        As an approximation, the probability of a row's label without this row and row j is that without this row.
         """
         own, weights, units = _own(model), _weights(model), model.units_
         covered = np.zeros(len(own), dtype=bool)
@@ -235,9 +239,9 @@ class JackknifeSets:
         return covered
 
     def without_estimate(self, model: Any) -> np.ndarray:
-        """Return which classes have just enough rows to be left out of a set, and too few without one of these rows.
+        """Return which classes have just enough rows to be left out of a set, but too few without one of these rows.
 
-        The training rows of such a class are covered whatever the model predicts, and new rows are not.
+        Training rows of such a class are always covered, but new rows are not.
         """
         fewest, units = float(self.level / (1 - self.level)) - _ROUNDING_OF_WEIGHTS, model.units_
         found = np.zeros(len(model.classes_), dtype=bool)
@@ -251,27 +255,27 @@ class JackknifeSets:
         return found
 
     def guarantee(self, model: Any) -> str:
-        """Say what is proved about the coverage of the sets of a fitted model."""
+        """Return the sentence on the guaranteed coverage of the sets of a fitted model."""
         units = model.units_
         if not model.scheme_.is_symmetric:
             return (
                 f"Nothing is proved about their coverage, because the bags do not treat all {units.noun.plural} alike."
             )
         rule = JackknifePlus(self.level, units)
-        said = rule.guarantee(len(units)) + describe_bags(model, rule)
+        sentence = rule.guarantee(len(units)) + describe_bags(model, rule)
         if self.by_class:
-            said = said.replace("coverage is at least", "coverage of each class is at least", 1)
-        return f"{said} {_UNSEEN[self.by_class]}" if said.startswith("Proved") else said
+            sentence = sentence.replace("coverage is at least", "coverage of each class is at least", 1)
+        return f"{sentence} {_UNSEEN[self.by_class]}" if sentence.startswith("Proved") else sentence
 
     def _compared(self, model: Any) -> list[tuple[np.ndarray, Any]]:
-        """Which rows are compared with each other, and the labels that are compared with them."""
+        """Return the sets of rows that are compared with each other, each with the labels compared with them."""
         codes = np.searchsorted(model.classes_, fitted(model).y)
         if not self.by_class:
             return [(np.arange(len(codes)), slice(None))]
         return [(np.flatnonzero(codes == code), slice(code, code + 1)) for code in range(len(model.classes_))]
 
     def _inside(self, model: Any, own: np.ndarray, left_out: np.ndarray) -> np.ndarray:
-        """Which labels are in the sets at some points; `own` has each row's probability of its label without it."""
+        """Return which labels are in the sets; `own` has the probability of each row's label without the row."""
         units, weights = model.units_, _weights(model)
         inside = np.empty(left_out.shape[1:], dtype=bool)
         for rows, labels in self._compared(model):
@@ -281,9 +285,10 @@ class JackknifeSets:
                 some: Any = rows[first : first + step]
                 lines = units.of_rows[some]
                 if units.are_rows and not self.by_class:
-                    lines = slice(first, first + step)  # without a copy
-                stranger = left_out[lines, :, labels] < own[some, None, None] - _RANK_ROUNDING
-                beaten += stranger.sum(axis=0) if units.are_rows else np.tensordot(weights[some], stranger, axes=1)
+                    lines = slice(first, first + step)  # avoids a copy
+                less_likely = left_out[lines, :, labels] < own[some, None, None] - _RANK_ROUNDING
+                more = less_likely.sum(axis=0) if units.are_rows else np.tensordot(weights[some], less_likely, axes=1)
+                beaten += more
             if units.are_rows:
                 inside[:, labels] = beaten < float(self.needed(len(rows)))
             else:
@@ -293,26 +298,26 @@ class JackknifeSets:
 
 
 def class_weights(model: Any) -> np.ndarray:
-    """Return how many rows each class has; of units of several rows, how many units they amount to."""
+    """Return the number of rows of each class, or their total weight if there are groups."""
     codes = np.searchsorted(model.classes_, fitted(model).y)
     return np.bincount(codes, _weights(model), minlength=len(model.classes_))
 
 
 def _own(model: Any) -> np.ndarray:
-    """The probability of each training row's label, by the bags without the row."""
+    """Return the probability of each training row's label, from the bags without the row."""
     y = fitted(model).y
     own: np.ndarray = left_out_at_rows(model)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     return own
 
 
 def _weights(model: Any) -> np.ndarray:
-    """The weight of each row; those of a unit add up to one."""
+    """Return the weight of each row; the weights of a group add up to one."""
     units = model.units_
     return np.ones(len(fitted(model).y)) if units.are_rows else np.asarray(1 / units.sizes[units.of_rows])
 
 
 def _heavier(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The weight of the values that are clearly larger than each."""
+    """Return, for each value, the total weight of the clearly larger values."""
     order = np.argsort(values)
     up_to = np.concatenate([[0.0], np.cumsum(weights[order])])
     above: np.ndarray = up_to[-1] - up_to[np.searchsorted(values[order], values + _RANK_ROUNDING, side="right")]
@@ -320,48 +325,47 @@ def _heavier(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 # ----------------------------------------------------------------------------------------------------------- label sets
-# Sets of labels in place of one: stable under leaving out a row, or with a guarantee of coverage.
 
 METHODS = ("inflated-argmax", "jackknife+")
-_ONCE = 2**24  # predictions of single bags that are kept rather than made twice
-_FEW_CLASSES = 5  # that are listed one by one
-_CHANCE = 0.01  # of so few covered rows of a class whose coverage is the proved one
+_ONCE = 2**24  # predictions of single bags that are kept in memory instead of computed twice
+_FEW_CLASSES = 5  # more classes are not listed one by one
+_CHANCE = 0.01  # p-value of the coverage of a class, below which a warning is given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelSets(Result):
-    """Sets of labels at some points, and what is proved about them.
+    """Label sets at some points, with their guarantee.
 
-    Made by `predict_set`. Iterating over them yields the labels of each point, the likeliest first.
+    Returned by `predict_set`. Iterating over them yields the list of labels of each point, the most likely first.
 
     Attributes
     ----------
     members : ndarray of bool, shape (n_points, n_labels)
-        Which labels are in the set of each point.
+        Whether each label is in the set of each point.
     labels : ndarray of shape (n_labels,)
         The class labels, in the order of the columns.
     prediction : ndarray of shape (n_points, n_labels)
         The averaged probabilities with all rows.
     method : str
-        The method by which they were made.
+        The name of the method.
     guarantee : str
-        What is proved about them, in words: what is compared with what, and for how many rows.
+        What is guaranteed about them, in words.
     epsilon : ndarray of shape (n_points,) or None, default=None
-        The epsilon of the rule at each point; None for sets with coverage.
+        For stable sets, the epsilon of the rule at each point.
     delta : float or None, default=None
-        The share of the rows without which a set may have no label in common with this one; None for sets with
-        coverage. It is a share of training rows, not a confidence.
+        For stable sets, the share of training rows without which a set may have no label in common with this one. It is
+        not a confidence.
     confidence_level : float or None, default=None
-        The level 1 - a of sets with coverage.
+        For sets with coverage, the level 1 - a.
     training_rows : ndarray of int, shape (n_labels,), or None, default=None
-        For sets with coverage: the number of training rows of each class.
+        For sets with coverage, the number of training rows of each class.
     training_coverage : ndarray of shape (n_labels,) or None, default=None
-        For sets with coverage: the share of each class's training rows whose own set, made without the row, has their
-        label. It estimates which share of the rows of each class the sets cover. It is NaN for a class that has just as
-        many rows as it takes to leave its label out of a set, such as 9 at level 0.9: without one of them, there are
-        too few, so all of them would be covered.
+        For sets with coverage, the share of each class's training rows whose own set, predicted without the row,
+        contains their label. This estimates the coverage of each class. It is NaN for a class with exactly the number
+        of rows needed to leave its label out of a set, such as 9 at level 0.9: without one of them there are too few,
+        so all of them would count as covered.
     index : pandas Index or None, default=None
-        The index of the frame of points, if it names them.
+        The index of the frame of points, if there is one.
 
     Examples
     --------
@@ -403,11 +407,11 @@ class LabelSets(Result):
 
     @property
     def singletons(self) -> float:
-        """The share of the sets that have one label."""
+        """The share of sets with one label."""
         return float(np.mean(self.sizes == 1))
 
     def contains(self, y: Any) -> np.ndarray:
-        """Return whether each label is in its set; a label that the model does not know is in none.
+        """Return whether each label is in its set; a label unknown to the model is in no set.
 
         Parameters
         ----------
@@ -423,7 +427,7 @@ class LabelSets(Result):
         return inside
 
     def coverage(self, y: Any) -> float:
-        """Return the share of the labels that are in their sets.
+        """Return the share of labels that are in their sets.
 
         Parameters
         ----------
@@ -437,7 +441,7 @@ class LabelSets(Result):
         return float(self.contains(y).mean())
 
     def coverage_by_class(self, y: Any) -> dict[Any, float]:
-        """Return, for each class among the true labels, the share of its points whose sets have it.
+        """Return, for each class among the true labels, the share of its points whose sets contain it.
 
         Parameters
         ----------
@@ -447,7 +451,7 @@ class LabelSets(Result):
         Returns
         -------
         dict of label to float
-            In the order of `labels`; classes that the model does not know come last, with 0.
+            In the order of `labels`; classes unknown to the model come last, with 0.
         """
         inside, known = self.contains(y), as_column(y, "y", "LabelSets.coverage_by_class")
         others = [label for label in dict.fromkeys(known.tolist()) if not (self.labels == label).any()]
@@ -455,7 +459,7 @@ class LabelSets(Result):
         return {label: float(share.mean()) for label, share in shares.items() if len(share)}
 
     def correct_singletons(self, y: Any) -> float:
-        """Return the share of the points whose set has one label, the true one.
+        """Return the share of points whose set contains the true label and no other.
 
         Parameters
         ----------
@@ -469,32 +473,32 @@ class LabelSets(Result):
         return float(np.mean((self.sizes == 1) & self.contains(y)))
 
     def to_list(self) -> list[list[Any]]:
-        """Return the labels of each set, the likeliest first."""
+        """Return the labels of each set, the most likely first."""
         order = np.argsort(-self.prediction, axis=1, kind="stable")
         return [self.labels[line[inside[line]]].tolist() for line, inside in zip(order, self.members, strict=True)]
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line per point, under the index of the points, and a column per label."""
+        """Return a pandas DataFrame of bool with a column per label, indexed like the points."""
         import pandas as pd
 
         return pd.DataFrame(self.members, index=self.index, columns=self.labels)
 
     def explain(self) -> str:
-        """Explain in sentences what the sets are, and what is proved about them."""
-        number = "1 set" if len(self) == 1 else f"{len(self):,} sets"
+        """Explain the sets and their guarantee in sentences."""
+        number = f"1 {self.method} label set" if len(self) == 1 else f"{len(self):,} {self.method} label sets"
         how = "" if self.confidence_level is None else f" at level {self.confidence_level:g}"
         if self.epsilon is not None and len(self):
             up_to = "up to " if self.epsilon.min() < self.epsilon.max() else ""
             how = f" with epsilon {up_to}{as_given(float(self.epsilon.max()))}"
         size = f"{np.mean(self.sizes):.3g} of {len(self.labels)} labels on average"
         one = f"{percent(self.singletons)} have one label"
-        sentences = [f"{number} of labels by {self.method}{how}: {size}, {one}.", self.guarantee]
+        sentences = [f"{number}{how}: {size}, {one}.", self.guarantee]
         if self.training_coverage is not None:
             sentences.append(self._describe_classes())
         return paragraphs(sentences)
 
     def _describe_classes(self) -> str:
-        """What each class gets, as the training rows tell; of many classes, the least and the most."""
+        """Return the sentence on the estimated coverage of each class; if there are many, of the two extremes."""
         assert self.training_coverage is not None
         assert self.training_rows is not None
         shares, sizes = self.training_coverage, self.training_rows
@@ -523,7 +527,7 @@ class LabelSets(Result):
         return len(self.members)
 
     def _true(self, y: Any, owner: str) -> np.ndarray:
-        """One line per point, true in the column of its label."""
+        """Return one line per point, True in the column of its label."""
         expected = f"{len(self)} labels, one for each point"
         try:
             y = as_column(y, "y", owner)
@@ -534,8 +538,8 @@ class LabelSets(Result):
         true: np.ndarray = y[:, None] == self.labels
         if len(y) and not true.any() and _are_texts(y) != _are_texts(self.labels):
             known = ", ".join(map(repr, self.labels[:3].tolist()))
-            reason = f"the model knows {known}{', ...' if len(self.labels) > 3 else '.'}"
-            raise refuse_value("y", owner, "labels of the same kind as the model's", y[0], reason)
+            reason = f"the model was fitted to the labels {known}{', ...' if len(self.labels) > 3 else '.'}"
+            raise refuse_value("y", owner, "labels of the same type as the model's", y[0], reason)
         return true
 
 
@@ -550,48 +554,48 @@ def predict_set(
     confidence_level: float = 0.9,
     by_class: bool = True,
 ) -> LabelSets:
-    """Predict sets of labels that no single training row can turn over, or that cover the true label.
+    """Predict sets of labels that are stable without any one training row, or that cover the true label.
 
-    The label with the largest probability is not stable, however stable the probabilities are. By the inflated argmax,
-    a set has every label that leads after a small change of the probabilities. For all but a share delta of the
-    training rows, the set without the row has a label in common with this one. The sets that are compared are made
-    with the same epsilon, one point at a time. What "without the row" means depends on the certificate: with
+    The label with the largest probability is not stable, even if the probabilities are. With the inflated argmax, a set
+    has every label that leads after a small change of the probabilities. For all but a share delta of the training
+    rows, the set without the row then has a label in common with this one. Both sets use the same epsilon, and points
+    are compared one at a time. The certificate determines what "without the row" means: with
     ``certify(model, reused=True)``, the average over the fitted bags that do not contain it, which
-    `selection_stability` measures; with ``certify(model)``, a model fitted anew. A class that is gone without a row
-    has probability zero there.
+    `selection_stability` measures; with ``certify(model)``, a refitted model. A class that vanishes with a row has
+    probability zero without it.
 
-    With "jackknife+", sets cover the true label of a new row instead, whether they are stable or not: a label is left
-    out if, in the models without a row, it is less likely than that row's own label for a share 1 - a of the rows that
-    have this label, or of all rows with ``by_class=False``. Such a set can be empty, if every label is stranger than
-    most rows were; a label that no training row has is in none. No learner is fitted again.
+    With "jackknife+", sets cover the true label of a new row instead, and may be unstable. A label is left out if, in
+    the models without a row, it is less likely than that row's own label for a share 1 - a of the rows with this label
+    (or of all rows with ``by_class=False``). A set is empty if every label is less likely than for most rows. A label
+    without training rows is in no set. Nothing is refitted.
 
-    If the model was fitted with groups, all of this is about leaving out groups, and coverage about rows of new groups.
+    If the model was fitted with groups, stability is about leaving out groups, and coverage about rows of new groups.
 
     Parameters
     ----------
     model : BaggedClassifier
         A fitted model.
     X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
-        The points at which to predict, or what `model.predict_once` predicted at them.
+        The points at which to predict, or the result of `model.predict_once` at these points.
     method : {"inflated-argmax", "jackknife+"}, default="inflated-argmax"
-        "inflated-argmax": the smallest sets that are known to be stable. "jackknife+": sets with coverage.
+        "inflated-argmax": stable sets, as small as the certificate allows. "jackknife+": sets with coverage.
     epsilon : float or None, default=None
-        The distance between vectors of probabilities up to which sets share a label. None takes the smallest for which
-        the certificate proves the share `delta`, which may differ between points. If it is given, the share follows
+        The distance between vectors of probabilities up to which sets share a label. None uses the smallest epsilon for
+        which the certificate guarantees `delta`; it may differ between points. If epsilon is given, delta is computed
         from the certificate.
     delta : float, default=0.05
-        The share of the training rows without which sets may be disjoint. Not used if epsilon is given.
+        The fraction of training rows without which sets may be disjoint. Ignored if epsilon is given.
     certificate : Certificate, PointCertificate, ReusedBagsCertificate or None, default=None
-        What is proved about the probabilities, made with ``vector=True``: by ``certify(model)`` of refits, for all
-        data sets and points; by ``certify(model, X)`` of refits at these points; by ``certify(model, reused=True)`` of
-        the bags as they were drawn. None is ``certify(model, X, reused=True)``, which holds for certain, and at each
-        point is the sharpest of what is proved about the bags as they were drawn.
+        The certificate for vectors of probabilities (``vector=True``): ``certify(model)`` for refits, all data sets and
+        points; ``certify(model, X)`` for refits at these points; ``certify(model, reused=True)`` for the fitted bags.
+        None uses ``certify(model, X, reused=True)``, the sharpest certificate for the fitted bags at these points,
+        which holds with certainty.
     confidence_level : float, default=0.9
-        For "jackknife+": the level 1 - a; coverage is proved to be at least 1 - 2a.
+        For "jackknife+", the level 1 - a. The guaranteed coverage is 1 - 2a.
     by_class : bool, default=True
-        For "jackknife+": whether each class is covered at this level, the rare ones, too. Every set has the label of a
-        class with fewer than 1/a - 1 training rows, because so few rows cannot rule it out. False covers rows of all
-        classes together: sets are smaller, and may miss every row of a rare class, about which a warning is given.
+        For "jackknife+", whether to cover each class at this level, even rare ones. A class with fewer than 1/a - 1
+        training rows is in every set, because so few rows cannot rule it out. False covers rows of all classes
+        together: sets are smaller, but may miss every row of a rare class, and a warning is given if they seem to.
 
     Returns
     -------
@@ -605,12 +609,12 @@ def predict_set(
     >>> model = BaggedClassifier(n_bags=500, random_state=0).fit(X[::2], y[::2])
     >>> sets = predict_set(model, X[1::2], delta=0.1)
     >>> print(sets)
-    89 sets of labels by inflated-argmax with epsilon up to 0.3608: 1.03 of 3 labels on average,
-    96.6% have one label.
-    Proved for these 500 bags as they were drawn and each of these 89 points: for all but at most
-    8 of the 89 rows (delta = 0.1), the set from the bags without the row, with the same epsilon,
-    has a label in common with this one. Proof: the bags' own covariance and their variance at
-    each point (docs/proofs.md, 7 and 13).
+    89 inflated-argmax label sets with epsilon up to 0.3608: 1.03 of 3 labels on average, 96.6% have
+    one label.
+    Proved for these 500 bags and each of these 89 points: for all but at most 8 of the 89 rows
+    (delta = 0.1), the set from the bags without the row, with the same epsilon, has a label in
+    common with this one. Proof: the covariance of these bags and their variance at each point
+    (docs/proofs.md, 7 and 13).
     >>> sets.to_list()[:3], round(sets.correct_singletons(y[1::2]), 3)
     ([[0], [0], [0]], 0.933)
     """
@@ -622,7 +626,7 @@ def predict_set(
     if method == "jackknife+":
         for name, value in (("epsilon", epsilon), ("certificate", certificate)):
             if value is not None:
-                reason = "sets with coverage have no epsilon. Use the inflated argmax for stable sets."
+                reason = 'only stable sets use it. Drop it, or use method="inflated-argmax".'
                 raise refuse_value(name, owner, "None for the jackknife+", value, reason)
         rule = JackknifeSets(level, by_class)
         prediction, members = rule.members(model, points)
@@ -630,20 +634,20 @@ def predict_set(
         _warn_if_all_labels(rule, model)
         if not by_class:
             _warn_if_hidden(rule, model, sizes, shares)
-        about = {"confidence_level": float(level), "index": index, "training_rows": sizes, "training_coverage": shares}
-        return LabelSets(members, model.classes_, prediction, method, rule.guarantee(model), **about)
+        more = {"confidence_level": float(level), "index": index, "training_rows": sizes, "training_coverage": shares}
+        return LabelSets(members, model.classes_, prediction, method, rule.guarantee(model), **more)
     stability = LabelStability.of(model, points, epsilon, delta, certificate, owner)
     prediction = np.concatenate(
         [fitted(model).average.prediction([raw]) for _, raw in fitted(model).raw_blocks(points)]
     )
     members = inflated_argmax(prediction, stability.epsilon)
-    about = {"epsilon": stability.epsilon, "delta": stability.delta, "index": index}
-    return LabelSets(members, model.classes_, prediction, method, stability.guarantee, **about)
+    more = {"epsilon": stability.epsilon, "delta": stability.delta, "index": index}
+    return LabelSets(members, model.classes_, prediction, method, stability.guarantee, **more)
 
 
 def predict_once_if_small(model: Any, X: Any, owner: str) -> Any:
-    """Return what the bags predict at the points, if that is small enough to be kept; else the points themselves."""
-    reason = "regressors have intervals: use predict_interval."
+    """Return the predictions of the bags at the points, or the points themselves if these would be too large."""
+    reason = "for regressors, use predict_interval."
     check_bagged(model, owner, kind=BaggedClassifier, reason=reason)
     if isinstance(X, BagPredictions):
         return X
@@ -656,7 +660,7 @@ def _are_texts(labels: np.ndarray) -> bool:
 
 
 def _of_training_rows(rule: JackknifeSets, model: BaggedClassifier) -> tuple[np.ndarray, np.ndarray]:
-    """How many training rows each class has, and which share of them their own sets cover; NaN without an estimate."""
+    """Return the number of training rows of each class and their estimated coverage; NaN without an estimate."""
     codes, covered = np.searchsorted(model.classes_, fitted(model).y), rule.covered_rows(model)
     weights = np.ones(len(codes)) if model.units_.are_rows else 1 / model.units_.sizes[model.units_.of_rows]
     n_labels = len(model.classes_)
@@ -666,12 +670,16 @@ def _of_training_rows(rule: JackknifeSets, model: BaggedClassifier) -> tuple[np.
 
 
 def _warn_if_all_labels(rule: JackknifeSets, model: BaggedClassifier) -> None:
-    """Warn about labels that are in every set, on behalf of the function that the user called."""
+    """Warn about labels that are in every set; the warning points to the line of the user."""
     n, noun, level = len(model.units_), model.units_.noun, f"level {float(rule.level):g}"
     if not rule.by_class:
-        if (needed := rule.needed(n)) > n:
-            text = f"The sets have all labels: {level} asks for {float(needed):g} of {n} training {noun.plural}."
-            warnings.warn(f"{text} Use more {noun.plural}, or a lower level.", stacklevel=3)
+        if rule.needed(n) > n:
+            needed = f"{math.ceil(rule.level / (1 - rule.level)):,} training {noun.plural}"
+            warnings.warn(
+                f"Every set has all labels, because {level} needs at least {needed} and there are {n:,}. Use more "
+                f"{noun.plural}, or a lower level.",
+                stacklevel=3,
+            )
         return
     weights, fewest = class_weights(model), float(rule.level / (1 - rule.level))
     few = np.flatnonzero(weights + 1e-9 < fewest)
@@ -681,7 +689,7 @@ def _warn_if_all_labels(rule: JackknifeSets, model: BaggedClassifier) -> None:
     more = f" and {len(few) - _FEW_CLASSES:,} more" if len(few) > _FEW_CLASSES else ""
     head = f"Every set has the label{'s' if len(few) > 1 else ''} {', '.join(named)}{more}"
     if len(few) == len(weights):
-        head = f"The sets have all labels, {', '.join(named)}{more}"
+        head = f"Every set has all labels, {', '.join(named)}{more}"
     of = f"training {noun.plural}"
     if not model.units_.are_rows:
         of = f"{noun.plural}, each counted by the share of its rows that are"
@@ -697,7 +705,7 @@ def _many(noun: Any, number: float) -> str:
 
 
 def _warn_if_hidden(rule: JackknifeSets, model: BaggedClassifier, sizes: np.ndarray, shares: np.ndarray) -> None:
-    """Warn about classes that are covered less often than is proved of all rows together, as the training rows tell."""
+    """Warn about classes whose estimated coverage is below the coverage guaranteed for all rows together."""
     proved = float(2 * rule.level - 1)
     counts = sizes if model.units_.are_rows else class_weights(model)
     chance = binom.cdf(np.round(shares * counts), np.round(counts), proved)
@@ -721,7 +729,7 @@ def _listed(parts: list[str], n_more: int = 0) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------------- score sets
-# The sets in which the scores of items lie, on whose radius the guarantees depend.
+# The set in which scores of items lie; guarantees depend on its radius.
 
 _NAMES = ("simplex", "box")
 _ROUNDING = 1e-6
@@ -729,13 +737,13 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class ScoreSet:
-    """Where the scores of some items lie: a simplex, a box, or a ball.
+    """The set in which scores of items lie: a simplex, a box, or a ball.
 
     Parameters
     ----------
     within : {"simplex", "box"} or float
-        "simplex": scores of at least 0 that add up to 1; "box": each in [0, 1]; a number: at most this far from the
-        origin, where scores further away are pulled back to that distance.
+        "simplex": nonnegative scores that add up to 1. "box": scores in [0, 1]. A number: the largest distance from the
+        origin; scores farther away are scaled to this distance.
 
     Examples
     --------
@@ -750,16 +758,16 @@ class ScoreSet:
     def __post_init__(self) -> None:
         if isinstance(self.within, str):
             if self.within not in _NAMES:
-                reason = "guarantees depend on where scores can be."
+                reason = "the guarantee depends on it. For scores that add up to 1, use 'simplex'."
                 raise refuse_value("within", "stable_ranking", "'simplex', 'box' or a radius", self.within, reason)
-            object.__setattr__(self, "within", str(self.within))  # a text of numpy's own is none of Python's when shown
+            object.__setattr__(self, "within", str(self.within))  # a numpy string has another repr
             return
-        reason = "it is how far scores are from the origin at most. For importances that add up to 1 use 'simplex'."
+        reason = "a number is the radius of the ball that holds all scores. For scores that add up to 1, use 'simplex'."
         radius = check_real(self.within, "within", "stable_ranking", open_low=True, finite=True, reason=reason)
         object.__setattr__(self, "within", radius)
 
     def radius(self, n_items: int) -> float:
-        """Return how far scores can be from the centre: sqrt(1 - 1 / L), sqrt(L) / 2, or the radius of the ball."""
+        """Return the largest distance from the centre: sqrt(1 - 1 / L), sqrt(L) / 2, or the radius of the ball."""
         if self.within == "simplex":
             return bounds.simplex_radius(n_items)
         return math.sqrt(n_items) / 2 if self.within == "box" else float(self.within)
@@ -769,20 +777,20 @@ class ScoreSet:
         return min(math.sqrt(2.0), 2 * self.radius(n_items)) if self.within == "simplex" else 2 * self.radius(n_items)
 
     def centre(self, n_items: int) -> np.ndarray:
-        """Return the centre, which is what a bag without rows has for scores: the same for all items."""
+        """Return the centre, where all scores are equal; empty bags have these scores."""
         value = {"simplex": 1 / n_items, "box": 0.5}.get(self.within, 0.0)
         return np.full(n_items, value)
 
     def held(self, scores: np.ndarray) -> np.ndarray:
-        """Return scores as they are in the set; those outside of a simplex or a box are refused."""
+        """Return scores scaled into a ball, or unchanged; scores outside a simplex or a box raise an error."""
         if self.within == "simplex":
-            if not scores.any():  # such as the importances of a tree without a split
+            if not scores.any():  # for example, the importances of a tree without a split
                 return self.centre(len(scores))
             total = float(scores.sum())
             if scores.min() < -_ROUNDING or abs(total - 1) > _ROUNDING:
                 raise ValueError(
-                    f"Scores in a simplex are at least 0 and add up to 1. Got {_shown(scores)}, which add up to "
-                    f"{total:g}. Divide them by their sum, or say where they are: within='box', or a radius."
+                    f"With within='simplex', scores must be nonnegative and add up to 1. Got {_shown(scores)}, whose "
+                    f"sum is {total:g}. Divide them by their sum, or use within='box' or a radius such as within=2.0."
                 )
             scores = np.maximum(scores, 0.0)
             share: np.ndarray = scores / scores.sum()
@@ -790,11 +798,11 @@ class ScoreSet:
         if self.within == "box":
             if scores.min() < 0 or scores.max() > 1:
                 raise ValueError(
-                    f"Scores in a box are between 0 and 1. Got {_shown(scores)}. Scale them by what is known before "
-                    "any data is seen, or give the radius of a ball: within=2.0."
+                    f"With within='box', scores must be between 0 and 1. Got {_shown(scores)}. Scale them by constants "
+                    "that do not depend on the data, or use a radius such as within=2.0."
                 )
             return scores
-        largest = float(np.abs(scores).max()) or 1.0  # the unit, so that no square is too large or too small
+        largest = float(np.abs(scores).max()) or 1.0  # dividing by it avoids overflow and underflow of squares
         length = float(np.linalg.norm(scores / largest))
         return scores if length * largest <= self.within else scores / largest * (self.within / length)
 

@@ -1,4 +1,4 @@
-"""Rankings that no single row decides."""
+"""Rankings that are stable without any one row."""
 
 import itertools
 import math
@@ -22,12 +22,11 @@ from stablebag.models.learners import Copies
 from stablebag.resampling.units import plain
 
 # ---------------------------------------------------------------------------------------------------------- importances
-# How much a fitted learner makes of each feature, as scores of items.
 
 
 @dataclass(frozen=True)
 class Importances:
-    """A function from data to scores: `feature_importances_` of a learner fitted to them, or the sizes of `coef_`.
+    """A function from data to scores of features: `feature_importances_` of a fitted learner, or absolute `coef_`.
 
     Parameters
     ----------
@@ -44,7 +43,7 @@ class Importances:
     estimator: Any
 
     def __call__(self, X: Any, y: Any, seed: int) -> np.ndarray | dict[str, float]:
-        """Fit a copy to these rows, and return its scores of the features, by name if the learner saw their names."""
+        """Fit a copy to these rows and return its scores, as a dict if the features have names."""
         model = Copies(self.estimator).copy(seed)
         model.fit(X, y)
         last, names = model, getattr(model, "feature_names_in_", None)
@@ -55,25 +54,25 @@ class Importances:
 
     @staticmethod
     def _scores(last: Any) -> np.ndarray:
-        """What a fitted learner makes of the features that it saw."""
+        """Return the scores of a fitted learner."""
         if hasattr(last, "feature_importances_"):
             return np.asarray(last.feature_importances_, dtype=float)
         if not hasattr(last, "coef_"):
             raise TypeError(
-                f"{type(last).__name__} has neither feature_importances_ nor coef_ after fit. Give a function of (X, "
-                "y, seed) that returns the scores."
+                f"{type(last).__name__} has neither feature_importances_ nor coef_ after fit. Pass a function of (X, "
+                "y, seed) that returns the scores instead."
             )
         size: np.ndarray = np.abs(np.asarray(last.coef_, dtype=float))
         if size.ndim == 2 and len(size) != 1:
             raise TypeError(
-                f"{type(last).__name__} has coefficients for {len(size)} outputs. Give a function of (X, y, seed) that "
-                "makes one score of them for each feature."
+                f"{type(last).__name__} has coefficients for {len(size)} outputs. Pass a function of (X, y, seed) that "
+                "returns one score for each feature instead."
             )
         return size.reshape(-1)
 
 
 def _names_after(pipeline: Any) -> Any:
-    """What the steps before the last call the features that they make; None if they do not say, or saw no names."""
+    """Return the names of the features that reach the last step of a pipeline; None if they are unknown."""
     before = pipeline[:-1]
     if not hasattr(pipeline, "feature_names_in_"):
         return None
@@ -84,31 +83,30 @@ def _names_after(pipeline: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- left out rankings
-# What leaving out each row does to a ranking of items, measured from the scores of the same bags.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LeftOutRankings(Result):
-    """What leaving out each row, or unit, does to a ranking; made by `StableRanking.leave_one_out`.
+    """How a ranking changes without each row, or group; returned by `StableRanking.leave_one_out`.
 
     Attributes
     ----------
     changes_order : ndarray of bool, shape (n_samples,)
-        Whether the order of the items by their scores is another without the row.
+        Whether the order of the items by score changes without the row.
     changes_top_k : ndarray of bool, shape (n_samples,)
-        Whether the k largest scores are those of other items without the row.
+        Whether the items with the k largest scores change without the row.
     keeps_ranking : ndarray of bool, shape (n_samples,)
-        Whether the sets of rankings with and without the row have one in common.
+        Whether the sets of rankings with and without the row have a ranking in common.
     keeps_top_k : ndarray of bool, shape (n_samples,)
-        Whether the inflated sets of the first k have at least k items in common.
+        Whether the top-k sets with and without the row have at least k items in common.
     distance : ndarray of shape (n_samples,)
-        How far the scores move.
+        The Euclidean distance between the scores with and without the row.
     k : int
-        How many items were wanted.
+        The number of items wanted.
     names : Names
-        What the rows are called.
+        The row IDs or group labels.
     noun : Noun
-        What is left out.
+        The word for what is left out: row or group.
     """
 
     changes_order: np.ndarray
@@ -124,22 +122,22 @@ class LeftOutRankings(Result):
         hold_read_only(self)
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line per row, under its name."""
+        """Return a pandas DataFrame with a line per row, indexed by row ID or group label."""
         import pandas as pd
 
         return pd.DataFrame(self._columns, index=self.names.rows)
 
     def explain(self) -> str:
-        """Say in sentences how many rows change the order, and how many the sets."""
+        """Explain in sentences how many rows change the order, and how many the sets."""
         changed, top = int(self.changes_order.sum()), int(self.changes_top_k.sum())
         lost, fewer = int((~self.keeps_ranking).sum()), int((~self.keeps_top_k).sum())
-        rows = self.noun.plural
-        said = (
-            f"Measured with the same bags: leaving out one of the {len(self):,} {rows} changes the order by the scores "
-            f"for {changed:,} of them and the first {self.k} for {top:,}; the sets of rankings have none in common "
-            f"for {lost:,}, and those of the first {self.k} fewer than {self.k} items for {fewer:,}."
-        )
-        return paragraphs([said])
+        sentences = [
+            f"Measured with the same bags, leaving out one of the {len(self):,} {self.noun.plural} at a time: the "
+            f"order of the items changes for {changed:,} of them, and the top {self.k} for {top:,}. The sets of "
+            f"rankings have none in common for {lost:,}, and the top-{self.k} sets have fewer than {self.k} items in "
+            f"common for {fewer:,}."
+        ]
+        return paragraphs(sentences)
 
     def _preview(self) -> tuple[str, Any, dict[str, Any]]:
         names = range(len(self)) if self.names.rows is None else self.names.rows
@@ -155,22 +153,22 @@ class LeftOutRankings(Result):
 
 
 # ------------------------------------------------------------------------------------------------------------ rank sets
-# Rankings of items whose scores are close: all those that would do, so that two such sets have one in common.
+# Sets of rankings of items whose scores are close, such that sets of similar scores have a ranking in common.
 
-_NEVER = -1  # the round of an item that stays
-_OUT = -np.finfo(float).max  # the score of an item that is gone: further behind than any epsilon
-_REMEMBERED = 2**14  # sets of items, while rankings are listed
+_NEVER = -1  # the round of an item that is never ranked
+_OUT = -np.finfo(float).max  # the score of an item that was ranked before: further behind than any epsilon
+_REMEMBERED = 2**14  # size of the cache while rankings are listed
 _SHOWN_SETS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class RankSets:
-    """All rankings in which every item is about the best of those that are not yet ranked.
+    """All rankings in which each item is close to the best of the items not yet ranked.
 
-    A ranking is in the set if each of its items is in the `inflated_argmax` of the scores of itself and of all items
-    after it. If two vectors of scores are less than epsilon apart, their sets have a ranking in common: they have a
-    first item in common, without it they are no further apart, and so on (Liang, Soloff, Barber and Willett 2025,
-    arXiv 2506.02257). There can be as many as n_items! rankings, so they are not listed.
+    A ranking is in the set if each item is in the `inflated_argmax` of the scores of itself and all items after it. If
+    two vectors of scores are less than epsilon apart, their sets have a ranking in common: they have a first item in
+    common, the remaining scores are no farther apart, and so on (Liang, Soloff, Barber and Willett 2025, arXiv
+    2506.02257). There can be up to n_items! rankings, so they are not stored.
 
     Parameters
     ----------
@@ -208,18 +206,18 @@ class RankSets:
         return len(self.scores)
 
     def candidates(self, remaining: Any) -> tuple[int, ...]:
-        """Return which of some items may be ranked first among them, those with the largest scores first.
+        """Return which of some items may be ranked first among them, in the order of their scores.
 
         Parameters
         ----------
         remaining : collection of int
-            The numbers of the items that are not yet ranked.
+            The positions of the items that are not yet ranked.
 
         Returns
         -------
         tuple of int
         """
-        expected = f"numbers of items from 0 to {self.n_items - 1}, each once"
+        expected = f"distinct positions of items from 0 to {self.n_items - 1}"
         given = list(remaining) if isinstance(remaining, Set) else remaining
         numbers = np.sort(as_positions(given, "remaining", "RankSets.candidates", expected))
         if not len(numbers) or numbers[0] < 0 or numbers[-1] >= self.n_items or (np.diff(numbers) == 0).any():
@@ -229,16 +227,16 @@ class RankSets:
 
     def __contains__(self, ranking: object) -> bool:
         if not isinstance(ranking, Sequence | np.ndarray) or isinstance(ranking, str):
-            raise refuse_type("ranking", "RankSets", "a sequence of the numbers of all items", ranking)
-        items = as_positions(ranking, "ranking", "RankSets", "a sequence of the numbers of all items").tolist()
+            raise refuse_type("ranking", "RankSets", "a sequence of the positions of all items", ranking)
+        items = as_positions(ranking, "ranking", "RankSets", "a sequence of the positions of all items").tolist()
         if sorted(items) != list(range(self.n_items)):
-            reason = f"the best item comes first, and there are {self.n_items}."
-            raise refuse_value("ranking", "RankSets", "every item once, by its number", ranking, reason)
+            expected = f"the positions 0 to {self.n_items - 1} of all items, best item first"
+            raise refuse_value("ranking", "RankSets", expected, ranking)
         return all(item in self.candidates(items[place:]) for place, item in enumerate(items))
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
-        """Yield the rankings, beginning with that by the scores."""
-        candidates = lru_cache(_REMEMBERED)(self.candidates)  # the same items remain after many beginnings
+        """Yield the rankings, starting with the one by score."""
+        candidates = lru_cache(_REMEMBERED)(self.candidates)  # many beginnings leave the same items
         ranking: list[int] = []
         remaining = set(range(self.n_items))
         choices = [iter(candidates(frozenset(remaining)))]
@@ -256,12 +254,12 @@ class RankSets:
                 choices.append(iter(candidates(frozenset(remaining))))
 
     def first(self, count: int = 10) -> list[tuple[int, ...]]:
-        """Return some of the rankings, beginning with that by the scores.
+        """Return some of the rankings, starting with the one by score.
 
         Parameters
         ----------
         count : int, default=10
-            How many to return, if there are so many.
+            The largest number of rankings to return.
 
         Returns
         -------
@@ -270,12 +268,12 @@ class RankSets:
         return list(itertools.islice(self, check_integer(count, "count", "RankSets.first", minimum=0)))
 
     def size(self, most: int = 10_000) -> int:
-        """Return the number of rankings, if they are few.
+        """Return the number of rankings.
 
         Parameters
         ----------
         most : int, default=10_000
-            The largest number up to which they are counted; more are refused.
+            The largest number to count to. If there are more, a ValueError is raised.
 
         Returns
         -------
@@ -285,16 +283,16 @@ class RankSets:
         counted = sum(1 for _ in itertools.islice(self, most + 1))
         if counted > most:
             raise ValueError(
-                f"There are more than {most:,} rankings. Ask for some of them (first), for one (in), or whether two "
-                "sets have one in common (intersects)."
+                f"There are more than {most:,} rankings. Raise `most`, list some with first(), test one with `in`, or "
+                "compare two sets with intersects()."
             )
         return counted
 
     def common(self, other: "RankSets") -> tuple[int, ...] | None:
         """Return a ranking that two sets have in common, or None if there is none.
 
-        In each step, the items that both sets may rank next are ranked and taken away. Nothing has to be tried twice:
-        an item that may be ranked next still may after others are gone (docs/proofs.md, 14).
+        In each step, all items that both sets may rank next are ranked. There is no backtracking, because an item that
+        may be ranked next still may be after others are ranked (docs/proofs.md, 14).
 
         Parameters
         ----------
@@ -308,13 +306,13 @@ class RankSets:
         if not isinstance(other, RankSets):
             raise refuse_type("other", "RankSets", "RankSets of the same items", other)
         if other.n_items != self.n_items:
-            reason = f"these are rankings of {self.n_items} items."
-            raise refuse_value("other", "RankSets", "rankings of the same items", other.n_items, reason)
+            expected = f"rankings of the same {self.n_items} items"
+            raise refuse_value("other", "RankSets", expected, f"rankings of {other.n_items} items")
         rounds = common_rounds(self.scores, other.scores[None], self.epsilon, other.epsilon)[0]
         return None if (rounds == _NEVER).any() else tuple(np.lexsort((-self.scores, rounds)).tolist())
 
     def intersects(self, other: "RankSets") -> bool:
-        """Return whether two sets of rankings have one in common.
+        """Return whether two sets of rankings have a ranking in common.
 
         Parameters
         ----------
@@ -334,23 +332,23 @@ class RankSets:
 
 
 def common_rounds(scores: np.ndarray, others: np.ndarray, epsilon: float, theirs: float | None = None) -> np.ndarray:
-    """Return in which round items are ranked, if in each round all go that both of two sets of rankings may rank next.
+    """Return the round in which each item is ranked, if each round ranks all items that both sets may rank next.
 
     Parameters
     ----------
     scores : ndarray of shape (n_items,)
-        The scores of the one set.
+        The scores of the first set.
     others : ndarray of shape (n_sets, n_items)
-        The scores of others.
+        The scores of the sets to compare with it.
     epsilon : float
-        The epsilon of the one set.
+        The epsilon of the first set.
     theirs : float or None, default=None
-        That of the others; None if it is the same.
+        The epsilon of the other sets; None if it is the same.
 
     Returns
     -------
     ndarray of int, shape (n_sets, n_items)
-        The rounds from 0 on; -1 for items that are left when there is no such item, which is so exactly if the two
+        The rounds from 0 on; -1 for items that remain when no item can be ranked. Items remain exactly if the two sets
         have no ranking in common.
 
     Examples
@@ -373,29 +371,28 @@ def common_rounds(scores: np.ndarray, others: np.ndarray, epsilon: float, theirs
 
 
 def have_common_ranking(scores: np.ndarray, others: np.ndarray, epsilon: float) -> np.ndarray:
-    """Return whether the set of rankings of some scores has one in common with those of others, one line each."""
+    """Return whether the set of rankings of `scores` has a ranking in common with that of each line of `others`."""
     found: np.ndarray = (common_rounds(scores, others, epsilon) != _NEVER).all(axis=1)
     return found
 
 
 # ---------------------------------------------------------------------------------------------------------------- top k
-# Which items are about the first k: sets that have k items in common with and without most training rows.
 
 
 def top_k_sets(scores: Any, k: int, epsilon: float) -> np.ndarray:
-    """Return the items with about the k largest scores: k of them, or more where scores are close.
+    """Return the items whose scores are close to the k largest: at least k items, and more if scores are close.
 
-    If two vectors of scores are less than epsilon apart, their sets have at least k items in common. Liang, Soloff,
-    Barber and Willett (2025), arXiv 2506.02257: the k - 1 largest, and the `inflated_argmax` of the others.
-    Equivalently, an item is in the set if it is in the inflated argmax of the scores without the k - 1 largest of the
-    other items; so how ties are broken does not matter. The proofs are in docs/proofs.md, 14.
+    If two vectors of scores are less than epsilon apart, their sets have at least k items in common. The set consists
+    of the k - 1 largest and the `inflated_argmax` of the others (Liang, Soloff, Barber and Willett 2025, arXiv
+    2506.02257). Equivalently, an item is in the set if it is in the inflated argmax of the scores without the k - 1
+    largest of the other items, so ties do not matter. The proofs are in docs/proofs.md, 14.
 
     Parameters
     ----------
     scores : array-like of shape (n_items,) or (n_points, n_items)
         The scores of the items.
     k : int
-        How many items are wanted, from 1 to n_items; 1 is the `inflated_argmax`.
+        The number of items wanted, from 1 to n_items; 1 gives the `inflated_argmax`.
     epsilon : float
         The distance of scores up to which sets have k items in common; zero gives the items that are not behind the
         k-th.
@@ -403,7 +400,7 @@ def top_k_sets(scores: Any, k: int, epsilon: float) -> np.ndarray:
     Returns
     -------
     ndarray of bool, shaped like scores
-        Which items are in the set.
+        Whether each item is in the set.
 
     Examples
     --------
@@ -414,12 +411,11 @@ def top_k_sets(scores: Any, k: int, epsilon: float) -> np.ndarray:
     array([ True,  True,  True,  True, False])
     """
     scores = as_scores(scores, "top_k_sets")
-    k = check_integer(k, "k", "top_k_sets", minimum=1, reason="it is how many items are wanted.")
+    k = check_integer(k, "k", "top_k_sets", minimum=1, reason="it is the number of items wanted.")
     if scores.ndim in (1, 2) and 0 < scores.shape[-1] < k:
-        reason = f"there are {scores.shape[-1]} items."
-        raise refuse_value("k", "top_k_sets", "at most the number of items", k, reason)
+        raise refuse_value("k", "top_k_sets", f"at most {scores.shape[-1]}, the number of items", k)
     if scores.ndim not in (1, 2) or not np.isfinite(scores).all():
-        return inflated_argmax(scores, epsilon)  # which says what is wrong
+        return inflated_argmax(scores, epsilon)  # raises the error
     others = np.argsort(-scores, axis=-1, kind="stable")[..., k - 1 :]
     found = np.ones(scores.shape, dtype=bool)
     rest = inflated_argmax(np.take_along_axis(scores, others, axis=-1), epsilon)
@@ -428,7 +424,6 @@ def top_k_sets(scores: Any, k: int, epsilon: float) -> np.ndarray:
 
 
 # -------------------------------------------------------------------------------------------------------------- ranking
-# Rankings of items that do not hinge on single rows: scores averaged over bags, and the orders that would do.
 
 _SHOWN = 10
 
@@ -441,7 +436,7 @@ class Scorer(Finder):
     function : callable
         As in `Finder`.
     within : ScoreSet or None, default=None
-        Where the scores lie; always given.
+        The set in which scores lie; never None in use.
     has_targets : bool, default=True
         As in `Finder`.
     random_state : int or None, default=None
@@ -455,7 +450,7 @@ class Scorer(Finder):
         self.within = within
 
     def read(self, found: Any) -> tuple[np.ndarray, list[Any] | None]:
-        """Return the scores, checked to be in their set, and the names of their items, if they have any."""
+        """Return the scores, checked to be in their set, and the names of the items, if they have names."""
         names = None
         if isinstance(found, Mapping):
             names, found = list(found), list(found.values())
@@ -466,33 +461,33 @@ class Scorer(Finder):
         except ValueError:
             scores = np.empty(0)
         if scores.ndim != 1 or len(scores) < 2 or not np.isfinite(scores).all():
-            raise ValueError(f"Scores must be finite numbers, one for each of two items or more. Got {found!r}.")
+            raise ValueError(f"The function must return finite scores for two or more items. It returned {found!r}.")
         assert self.within is not None
         return self.within.held(scores), names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StableRanking(StableDecision):
-    """Scores of items averaged over bags, the orders that would do, and what is proved; made by `stable_ranking`.
+    """Scores of items averaged over bags, the set of rankings, and their guarantee; returned by `stable_ranking`.
 
     Iterating over it yields the items in the order of their scores.
 
     Attributes
     ----------
     items : list
-        What the items are called.
+        The names of the items.
     scores : ndarray of shape (n_items,)
         Their averaged scores.
     k : int
-        How many items are wanted.
+        The number of items wanted.
     within : ScoreSet
-        Where the scores of a bag lie.
+        The set in which the scores of each bag lie.
     stability : StabilityGuarantee
-        The distance epsilon and the share delta, and what proves them.
+        The distance epsilon and the share delta, with their certificate.
     bag_scores : ndarray of shape (n_bags, n_items)
         The scores of each bag.
     average : BagAverage
-        The bags, and what is left out of them.
+        The average over the bags.
 
     Examples
     --------
@@ -505,9 +500,9 @@ class StableRanking(StableDecision):
     >>> ranking.ranking[:3], ranking.top_k
     (['s5', 'bmi', 'bp'], ['s5', 'bmi'])
     >>> print(ranking.leave_one_out())
-    Measured with the same bags: leaving out one of the 442 rows changes the order by the scores
-    for 129 of them and the first 2 for 0; the sets of rankings have none in common for 0, and
-    those of the first 2 fewer than 2 items for 0.
+    Measured with the same bags, leaving out one of the 442 rows at a time: the order of the items
+    changes for 129 of them, and the top 2 for 0. The sets of rankings have none in common for 0,
+    and the top-2 sets have fewer than 2 items in common for 0.
     """
 
     items: list[Any]
@@ -528,31 +523,32 @@ class StableRanking(StableDecision):
 
     @property
     def is_in_top_k(self) -> np.ndarray:
-        """Which items are about the first k; shape (n_items,)."""
+        """Whether each item is in the top-k set; shape (n_items,)."""
         return top_k_sets(self.scores, self.k, self.epsilon)
 
     @property
     def top_k(self) -> list[Any]:
-        """The items that are about the first k, those with the largest scores first."""
+        """The items of the top-k set, in the order of their scores: at least k, and more if scores are close."""
         inside = self.is_in_top_k
         return [self.items[place] for place in self._order if inside[place]]
 
     @property
     def rankings(self) -> RankSets:
-        """All rankings that would do, of the items by their places."""
+        """The set of rankings, of the items by position."""
         return RankSets(self.scores, self.epsilon)
 
     @property
     def guarantee(self) -> str:
-        """What is proved, in words."""
+        """The guarantee in words."""
+        plural = "item" if self.k == 1 else "items"
         return self.stability.describe(
-            f"has at least {self.k} of these items among its own, and a ranking in common with those that would do here"
+            f"has at least {self.k} {plural} of the top {self.k} and a ranking in common with this one"
         )
 
     def leave_one_out(self) -> LeftOutRankings:
-        """Measure the scores and sets without each row, or unit, from the bags that do not contain it.
+        """Measure the scores and sets without each row, or group, from the bags that do not contain it.
 
-        Nothing is run again. It is about these bags, and not about bags drawn anew.
+        The function is not called again. The result is about these bags, not about bags drawn again.
 
         Returns
         -------
@@ -563,7 +559,7 @@ class StableRanking(StableDecision):
         orders = np.argsort(-left_out, axis=1, kind="stable")
         first, firsts = set(self._order[: self.k].tolist()), orders[:, : self.k].tolist()
         common = (top_k_sets(left_out, self.k, self.epsilon) & self.is_in_top_k).sum(axis=1)
-        keeps = distance < self.epsilon  # by the theorem; else it is looked for
+        keeps = distance < self.epsilon  # guaranteed; the others are checked one by one
         keeps[~keeps] = have_common_ranking(self.scores, left_out[~keeps], self.epsilon)
         return LeftOutRankings(
             (orders != self._order).any(axis=1),
@@ -577,23 +573,23 @@ class StableRanking(StableDecision):
         )
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line per item, those with the largest scores first."""
+        """Return a pandas DataFrame with a line per item, largest score first."""
         import pandas as pd
 
         return pd.DataFrame(self._columns, index=pd.Index(self.ranking, name="item", tupleize_cols=False))
 
     def explain(self) -> str:
-        """Explain in sentences which items are first, and what is proved about them."""
+        """Explain in sentences which items are first, and their guarantee."""
         n_bags, top = self.stability.certificate.n_bags, self.top_k
         bags = count_bags(n_bags) if math.isfinite(n_bags) else "all bags"
         some = ", ".join(map(str, top[:_SHOWN])) + (f" and {len(top) - _SHOWN:,} others" if len(top) > _SHOWN else "")
         found = (
-            f"About the first {self.k} of {len(self.items):,} items, by {self.within} (radius "
+            f"Candidates for the top {self.k} of {len(self.items):,} items, by {self.within} (radius "
             f"{at_most(self.within.radius(len(self.items)))}) averaged over {bags}, at epsilon = "
             f"{as_given(self.epsilon)}: {some}."
         )
         if self.k < len(top) == len(self.items):
-            found += " These are all of them: nothing is decided."
+            found += " These are all items, so nothing is decided."
         return paragraphs([found, self.guarantee])
 
     def _preview(self) -> tuple[str, Any, dict[str, Any]]:
@@ -629,40 +625,40 @@ def stable_ranking(
 ) -> StableRanking:
     """Rank items by scores that are averaged over bags.
 
-    Without most rows, the set of the first k has at least k items in common with the one with all rows, and the sets of
-    rankings have one in common.
+    For most rows, leaving out the row gives a top-k set with at least k items in common, and a set of rankings with a
+    ranking in common.
 
     Parameters
     ----------
     function : callable or estimator
-        ``function(X, y, seed)`` or ``function(X, y)`` returns the scores of the items, always the same ones in the same
-        order. Return a dictionary or a pandas Series to name the items. A learner ranks features, by its
-        `feature_importances_` or by the sizes of its `coef_` after fit.
+        ``function(X, y, seed)`` or ``function(X, y)`` returns the scores of the items, always of the same items in the
+        same order. Return a dictionary or a pandas Series to name the items. A learner ranks features by its
+        `feature_importances_`, or by the absolute values of its `coef_`, after fit.
     X : array-like, sparse array or data frame of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,), or None
-        Their targets; if there are none, the function gets None.
+        The targets. If None, the function gets None.
     k : int, default=1
-        How many items are wanted.
+        The number of items wanted.
     within : {"simplex", "box"} or float, default="simplex"
-        Where scores lie, whatever the data, on which epsilon depends: "simplex" if they are at least 0 and add up to 1
-        (radius sqrt(1 - 1 / L) for L items; all zeros stand for equal scores), "box" if each is between 0 and 1 (radius
-        sqrt(L) / 2), a number for a ball of this radius around the origin. In a bag, scores beyond the ball are
-        shortened to its radius, and those outside of a simplex or a box are refused.
+        The set in which scores lie for all data; epsilon depends on it. "simplex": nonnegative scores that add up to 1
+        (radius sqrt(1 - 1 / L) for L items; all zeros stand for equal scores). "box": scores between 0 and 1 (radius
+        sqrt(L) / 2). A number: a ball of this radius around the origin; longer vectors of scores are scaled to it.
+        Scores outside a simplex or a box raise a ValueError.
     bagging : BaggedRegressor, BaggedClassifier or None, default=None
-        How bags are drawn: the `scheme`, `n_bags`, `n_jobs` and `random_state` of an unfitted bagged model, whose
-        learner is not used. None is ``BaggedRegressor()``: 500 bags of half of the rows. Smaller bags give a smaller
-        epsilon, and scores from less data.
+        An unfitted bagged model whose `scheme`, `n_bags`, `n_jobs` and `random_state` are used; its learner is not.
+        None stands for ``BaggedRegressor()``: 500 bags of half of the rows. Smaller bags give a smaller epsilon, but
+        scores from less data.
     epsilon : float or None, default=None
-        The distance of scores below which sets have k items, and a ranking, in common. None takes what the certificate
-        gives for `delta`; if it is given, the share of rows follows from it in place of `delta`.
+        The distance of scores below which sets have k items, and a ranking, in common. None computes it from `delta`
+        with the certificate; if epsilon is given, delta is computed from it.
     delta : float, default=0.05
-        The share of rows, not a confidence, without which the sets may have fewer in common.
+        The fraction of rows without which the sets may have less in common. It is not a confidence.
     groups : sequence of int or labels, of length n_samples, default=None
-        The unit of each row, as in `BaggedRegressor.fit`: units are then left out in place of rows.
+        The group of each row, as in `BaggedRegressor.fit`. Groups are then left out instead of rows.
     row_ids : None, "index", or sequence of int or labels, default=None
-        What the rows are called, as in `BaggedRegressor.fit`: with the same seed and a row less, the bags without it
-        are the same.
+        The row IDs, as in `BaggedRegressor.fit`. With the same seed, bags that do not contain a row are the same with
+        and without it.
 
     Returns
     -------
@@ -679,14 +675,14 @@ def stable_ranking(
     >>> bagging = BaggedRegressor(scheme=Subbagging(0.2), random_state=0)
     >>> ranking = stable_ranking(correlations, X, y, k=3, within="box", bagging=bagging)
     >>> print(ranking)
-    About the first 3 of 10 items, by scores between 0 and 1 (radius 1.582) averaged over 500
-    bags, at epsilon = 0.1999: bmi, s5, bp, s4, s3, s6.
-    Proved for every data set of 442 rows: what is found without a row, with the same epsilon and
-    law of bags, seed and names of rows, has at least 3 of these items among its own, and a
-    ranking in common with those that would do here, except with a chance of at most 0.05, over
-    the draw of bags and seeds and on average over the rows.
+    Candidates for the top 3 of 10 items, by scores between 0 and 1 (radius 1.582) averaged over
+    500 bags, at epsilon = 0.1999: bmi, s5, bp, s4, s3, s6.
+    Proved for every data set of 442 rows: the result without a row, with the same epsilon, scheme,
+    seed and row IDs, has at least 3 items of the top 3 and a ranking in common with this one,
+    except with a probability of at most 0.05, over the draw of bags and seeds and on average over
+    the rows.
     """
-    k = check_integer(k, "k", "stable_ranking", minimum=1, reason="it is how many items are wanted.")
+    k = check_integer(k, "k", "stable_ranking", minimum=1, reason="it is the number of items wanted.")
     scores_in = ScoreSet(within)
     learner = hasattr(function, "fit") and hasattr(function, "get_params")
     finder = Scorer(Importances(function) if learner else function, scores_in, has_targets=y is not None)
@@ -695,7 +691,7 @@ def stable_ranking(
     raw, names = _stacked(model, scores_in)
     n_items = raw.shape[1]
     if k > n_items:
-        raise refuse_value("k", "stable_ranking", "at most the number of items", k, f"there are {n_items} items.")
+        raise refuse_value("k", "stable_ranking", f"at most {n_items}, the number of items", k)
     items = list(range(n_items)) if names is None else [plain(name) for name in names]
     sizes = scores_in.radius(n_items), scores_in.diameter(n_items)
     stability = StabilityGuarantee.of(model, *sizes, epsilon, delta, "stable_ranking")
@@ -704,17 +700,17 @@ def stable_ranking(
 
 
 def _stacked(model: BaggedFindings, scores_in: ScoreSet) -> tuple[np.ndarray, list[Any] | None]:
-    """The scores of each bag, and what the items are called; a bag without rows has the same for all items."""
+    """Return the scores of each bag and the names of the items; an empty bag has equal scores."""
     found = model.found
     first = next((number for number, one in enumerate(found) if one is not None), None)
     if first is None:
-        raise ValueError("No bag has any rows, so there are no scores. Draw larger bags, or more of them.")
+        raise ValueError("All bags are empty, so there are no scores. Use larger bags, or more of them.")
     n_items, names = len(found[first][0]), found[first][1]
     for number, one in enumerate(found):
         if one is not None and (len(one[0]) != n_items or one[1] != names):
             what = f"{len(one[0])} scores" if len(one[0]) != n_items else "scores of other items"
             raise ValueError(
-                f"The function returned {what} on bag {number}, and {n_items} on bag {first}. Return a score for each "
-                "of the same items in the same order, whatever the rows."
+                f"The function returned {what} for bag {number}, and {n_items} for bag {first}. It must return scores "
+                "of the same items in the same order for any rows."
             )
     return np.stack([scores_in.centre(n_items) if one is None else one[0] for one in found]), names

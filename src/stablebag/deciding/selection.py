@@ -1,4 +1,4 @@
-"""Model selection that no single row decides."""
+"""Model selection that is stable without any one row."""
 
 import dataclasses
 import math
@@ -27,17 +27,17 @@ from stablebag.models.learners import Copies
 from stablebag.proving import bounds
 
 # -------------------------------------------------------------------------------------------------------------- choices
-# When two choices are the same: by type and value, in whichever process they were made.
+# Two choices are the same if their types and values are, even if different processes made them.
 #
-# Python holds 1, 1.0 and True to be equal, though a search over ``max_features=[1, 1.0]`` has two different models; and
-# it holds a missing number to be unlike itself, though it is one choice. Objects that are compared by identity are
-# others in every process. So votes are counted by a key.
+# Python's == does not do that: 1, 1.0 and True are equal, although a search over ``max_features=[1, 1.0]`` has two
+# different models; NaN does not equal itself, although it is one choice; and objects compared by identity differ
+# between processes. So votes are counted by a key.
 
-_PLAIN = "biufcSU"  # kinds of numpy's scalars that are a Python number, text or bytes
+_PLAIN = "biufcSU"  # kinds of numpy scalars that have a Python counterpart
 
 
 def plain_choice(choice: Any) -> Any:
-    """Return a choice with Python's own numbers and texts in place of numpy's, also inside tuples and frozensets.
+    """Return a choice with numpy scalars converted to Python's, also inside tuples and frozensets.
 
     >>> plain_choice((np.int64(3), np.str_("l1")))
     (3, 'l1')
@@ -50,16 +50,16 @@ def plain_choice(choice: Any) -> Any:
 
 
 def key_of(choice: Any, name: str, owner: str) -> Hashable:
-    """Return what is equal for two choices exactly if they are the same choice.
+    """Return a key that is equal for two choices exactly if they are the same choice.
 
     Parameters
     ----------
     choice : object
-        A choice, checked to be one that can be voted on.
+        A choice; one that cannot be voted on raises an error.
     name : str
-        The parameter that made it, for error messages.
+        The parameter it comes from, for error messages.
     owner : str
-        Whose parameter that is.
+        The function with this parameter, for error messages.
 
     Returns
     -------
@@ -80,16 +80,16 @@ def key_of(choice: Any, name: str, owner: str) -> Hashable:
     try:
         hash(choice)
     except TypeError:
-        reason = "votes for it are counted. Return a tuple, a frozenset or a text in place of a list, set or array."
+        reason = "votes are counted by hash. Return a tuple, frozenset or string instead of a list, set or array."
         raise refuse_type(name, owner, expected, choice, reason) from None
     if dataclasses.is_dataclass(choice) and not isinstance(choice, type) and "__eq__" in vars(kind):
         return kind, tuple(key_of(getattr(choice, part.name), name, owner) for part in dataclasses.fields(choice))
-    if not _is_equal_to_itself(choice):  # missing values, of which there is one of a kind
+    if not _is_equal_to_itself(choice):  # missing values of one kind are the same choice
         return kind, repr(choice)
-    if _is_known_by_place(choice):
+    if _is_compared_by_identity(choice):
         reason = (
-            "in every bag it is another one, though it may look the same. Return its name or its parameters; classes "
-            "and functions are known by their names in a module."
+            "two bags can never return the same object, so their votes cannot be counted together. Return its name or "
+            "parameters."
         )
         raise refuse_type(name, owner, "a function that returns something compared by value", choice, reason)
     return kind, choice
@@ -98,43 +98,42 @@ def key_of(choice: Any, name: str, owner: str) -> Hashable:
 def _is_equal_to_itself(choice: Any) -> bool:
     try:
         return bool(choice == choice)
-    except (TypeError, ValueError):  # pandas.NA says neither
+    except (TypeError, ValueError):  # for example pandas.NA
         return False
 
 
-def _is_known_by_place(choice: Any) -> bool:
-    """Whether it is compared by identity, and comes back from another process as another object."""
+def _is_compared_by_identity(choice: Any) -> bool:
+    """Return whether a choice is compared by identity, and returns from another process as another object."""
     own: Any = type(choice).__eq__
     if own is not object.__eq__:
         return False
     try:
-        return pickle.loads(pickle.dumps(choice)) is not choice  # classes and functions of a module come back
+        return pickle.loads(pickle.dumps(choice)) is not choice  # classes and functions of a module are pickled by name
     except (pickle.PicklingError, TypeError, AttributeError):
         return True
 
 
 # -------------------------------------------------------------------------------------------------- left out selections
-# What is selected without each row, measured from the votes of the same bags.
 
 _SHOWN_LEFT_OUT = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LeftOutSelections(Result):
-    """What leaving out each row, or unit, does to a selection; made by `Selection.leave_one_out`.
+    """How a selection changes without each row, or group; returned by `Selection.leave_one_out`.
 
     Attributes
     ----------
     changes_winner : ndarray of bool, shape (n_samples,)
-        Whether another choice has most votes without the row; a tie is no change.
+        Whether another choice has the most votes without the row; a tie does not count as a change.
     overlaps : ndarray of bool, shape (n_samples,)
-        Whether the choices selected without the row have one in common with those selected with it.
+        Whether the choices selected with and without the row have one in common.
     distance : ndarray of shape (n_samples,)
-        How far the shares of the votes move.
+        The Euclidean distance between the shares of votes with and without the row.
     names : Names
-        What the rows are called.
+        The row IDs or group labels.
     noun : Noun
-        What is left out.
+        The word for what is left out: row or group.
     """
 
     changes_winner: np.ndarray
@@ -148,36 +147,35 @@ class LeftOutSelections(Result):
 
     @property
     def instability(self) -> float:
-        """The share of rows without which the selected choices have none in common with those selected with it."""
+        """The share of rows for which the choices selected with and without the row have none in common."""
         return float(1 - self.overlaps.mean())
 
     @property
     def winner_instability(self) -> float:
-        """The share of rows without which another choice has most votes."""
+        """The share of rows without which another choice has the most votes."""
         return float(self.changes_winner.mean())
 
     def rows_that_change_the_winner(self) -> np.ndarray:
-        """Return the names of the rows without which another choice has most votes."""
+        """Return the IDs of the rows without which another choice has the most votes."""
         return self.names.of_rows(np.flatnonzero(self.changes_winner))
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line per row, under its name: changes_winner, overlaps, distance."""
+        """Return a pandas DataFrame with columns changes_winner, overlaps and distance, indexed by row ID."""
         import pandas as pd
 
         return pd.DataFrame(self._columns, index=self.names.rows)
 
     def explain(self) -> str:
-        """Say in sentences how many rows change the winner, and how many the whole selection."""
-        n, changing = len(self.overlaps), self.rows_that_change_the_winner()
+        """Explain in sentences how many rows change the winner, and how many the whole selection."""
+        n, changing, rows = len(self.overlaps), self.rows_that_change_the_winner(), self.noun.plural
         some = ", ".join(map(str, changing[:_SHOWN_LEFT_OUT])) + (", ..." if len(changing) > _SHOWN_LEFT_OUT else "")
         named = f" ({some})" if len(changing) else ""
-        rows = self.noun.plural  # a name may have the word row in it, and stays as it is
-        said = (
-            f"Measured with the same bags: without {len(changing):,} of the {n:,} {rows}{named} another choice has "
-            f"most votes; without {int((~self.overlaps).sum()):,} the selected choices have none in common with those "
-            f"selected with all {rows}."
-        )
-        return paragraphs([said])
+        sentences = [
+            f"Measured with the same bags, leaving out one of the {n:,} {rows} at a time: the choice with the most "
+            f"votes changes for {len(changing):,} of them{named}. The selected choices have none in common with those "
+            f"of all {rows} for {int((~self.overlaps).sum()):,}."
+        ]
+        return paragraphs(sentences)
 
     def _preview(self) -> tuple[str, Any, dict[str, Any]]:
         names = range(len(self)) if self.names.rows is None else self.names.rows
@@ -192,16 +190,16 @@ class LeftOutSelections(Result):
 
 
 # ------------------------------------------------------------------------------------------------------------ selection
-# Model selection that does not hinge on single rows: bags vote, and choices with about the most votes are returned.
+# Bags vote, and the choices close to the most votes are selected.
 #
-# Adrian, Soloff and Willett (2025), arXiv 2410.18268, give each bag's choice a coordinate and take the inflated
-# argmax of the shares of the votes. Their code keeps only choices with votes, which can void the guarantee: two data
-# sets may vote for many choices each, none of them the same, with shares that are hardly apart. Here a phantom choice
-# without votes stands for all the others; where it is selected, so is every choice that there is. The proofs are in
+# Adrian, Soloff and Willett (2025), arXiv 2410.18268, give each choice a coordinate and take the inflated argmax of the
+# shares of votes. Their code keeps only choices with votes, which can void the guarantee: two data sets may vote for
+# many choices each, with none in common, although the shares are tiny and so close to each other. Here one phantom
+# choice without votes stands for all others. If it is selected, all possible choices are. The proofs are in
 # docs/proofs.md, 14.
 
 _BLOCK_BYTES = 2**26
-_ROUNDING = 1e-12  # of shares, in ties
+_ROUNDING = 1e-12  # rounding error of shares, which are then tied
 _SHOWN = 5
 
 
@@ -209,7 +207,7 @@ class Selector(Finder):
     """A function from data to a choice, as a learner."""
 
     def read(self, found: Any) -> Any:
-        """Return the choice, checked to be one that can be voted on."""
+        """Return the choice; one that cannot be voted on raises an error."""
         choice = plain_choice(found)
         key_of(choice, "selector", "select_model")
         return choice
@@ -217,30 +215,30 @@ class Selector(Finder):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection(StableDecision):
-    """The choices with about the most votes of the bags, and what is proved about them; made by `select_model`.
+    """The choices close to the most votes, with their guarantee; returned by `select_model`.
 
-    Iterating over it yields the selected choices, those with most votes first.
+    Iterating over it yields the selected choices, most votes first.
 
     Attributes
     ----------
     choices : list
-        All choices of the bags, those with most votes first, and among equal ones that of the earlier bag.
+        All choices of the bags, most votes first; ties are in the order of the bags.
     shares : ndarray of shape (n_choices,)
         The share of the bags that made each choice.
     is_selected : ndarray of bool, shape (n_choices,)
-        Which of them are selected.
+        Whether each choice is selected.
     selects_all : bool
-        Whether every choice is selected, also those that no bag made: the votes are spread so thin that nothing is
-        decided.
+        Whether every possible choice is selected, even those that no bag made: the votes are spread so thinly that
+        nothing is decided.
     stability : StabilityGuarantee
-        The distance epsilon and the share delta, and what proves them.
+        The distance epsilon and the share delta, with their certificate.
     votes : ndarray of int, shape (n_bags,)
-        The place of each bag's choice in `choices`.
+        The position of each bag's choice in `choices`.
     average : BagAverage
-        The bags, and what is left out of them.
+        The average over the bags.
     vote_delta : float or None
-        A smaller delta for this data set, from the shares of the votes: ``c (1 - |w|^2) / epsilon^2``. Only with all
-        bags and an epsilon that was given in advance; else None.
+        A smaller delta for this data set, from the shares of votes: ``c (1 - |w|^2) / epsilon^2``. None unless all bags
+        are used and epsilon was given.
 
     Examples
     --------
@@ -270,27 +268,27 @@ class Selection(StableDecision):
 
     @property
     def selected(self) -> list[Any]:
-        """The selected choices, those with most votes first; if all are selected, those that any bag made."""
+        """The selected choices, most votes first; if all are selected, those that any bag made."""
         return [choice for choice, chosen in zip(self.choices, self.is_selected, strict=True) if chosen]
 
     @property
     def winner(self) -> Any:
-        """The choice with most votes; of several, that of the earliest bag."""
+        """The choice with the most votes; if several are tied, that of the earliest bag."""
         return self.choices[0]
 
     @property
     def guarantee(self) -> str:
-        """What is proved, in words."""
-        said = self.stability.describe("has a choice in common with what is selected here")
+        """The guarantee in words."""
+        sentence = self.stability.describe("has a choice in common with this one")
         if self.vote_delta is None or self.vote_delta >= min(1.0, self.delta):
-            return said
+            return sentence
         n, noun = self.stability.certificate.n_samples, self.stability.certificate.noun
-        return f"{said} Proved for this data set, from its votes: {for_most_rows(self.vote_delta, n, noun)}."
+        return f"{sentence} Proved for this data set, from its votes: {for_most_rows(self.vote_delta, n, noun)}."
 
     def leave_one_out(self) -> LeftOutSelections:
-        """Measure what is selected without each row, or unit, from the votes of the bags that do not contain it.
+        """Measure the selection without each row, or group, from the votes of the bags that do not contain it.
 
-        Nothing is run again. It is about these bags, and not about bags drawn anew.
+        The selector is not called again. The result is about these bags, not about bags drawn again.
 
         Returns
         -------
@@ -312,7 +310,7 @@ class Selection(StableDecision):
         return LeftOutSelections(*measured, Names.of(average.units), average.units.noun)
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line per choice: choice, share of the votes, whether it is selected."""
+        """Return a pandas DataFrame with columns choice, share (of the votes) and selected."""
         import pandas as pd
 
         column = np.empty(len(self.choices), dtype=object)
@@ -320,7 +318,7 @@ class Selection(StableDecision):
         return pd.DataFrame({"choice": column, "share": self.shares, "selected": self.is_selected})
 
     def explain(self) -> str:
-        """Explain in sentences what is selected, and what is proved about it."""
+        """Explain the selection and its guarantee in sentences."""
         certificate, chosen = self.stability.certificate, self.selected
         first = zip(chosen[:_SHOWN], self.shares[self.is_selected], strict=False)
         some = ", ".join(f"{_text(choice)} ({percent(share)})" for choice, share in first)
@@ -328,25 +326,23 @@ class Selection(StableDecision):
         drawn = math.isfinite(certificate.n_bags)
         bags = count_bags(certificate.n_bags) if drawn else "all bags"
         if self.selects_all:
-            # With all bags there are no more, and an epsilon that is given does not change with delta.
-            hopeless = bool(with_phantom(np.ones(1), self.epsilon)[1])  # even if all bags made one choice
+            # More bags are no way out if all are used, and delta is not if epsilon was given.
+            hopeless = bool(with_phantom(np.ones(1), self.epsilon)[1])  # even if all bags made the same choice
             ways = [] if hopeless else ["a selector with fewer possible choices"]
             ways += ["smaller bags"] + (["more of them"] if drawn else [])
             ways += ["a smaller epsilon"] if self.stability.epsilon_given else ["a larger delta"]
-            what = (
-                f"the votes of {bags} are spread over {len(self.choices):,} choices, the first of which are {some}, and"
-            )
-            why = f"whatever the votes, here {some}," if hopeless else what
+            spread = f"the votes of {bags} are spread over {len(self.choices):,} choices (most votes: {some}), so"
+            why = f"whatever the votes (here {some})," if hopeless else spread
             selected = (
-                f"Every choice is selected, also those that {f'none of {bags}' if drawn else 'no bag'} made: {why} "
-                f"nothing is decided at epsilon = {as_given(self.epsilon)}. Use {', '.join(ways[:-1])}, or {ways[-1]}."
+                f"Nothing is decided at epsilon = {as_given(self.epsilon)}: {why} every choice is selected, even those "
+                f"that no bag made. Use {', '.join(ways[:-1])}, or {ways[-1]}."
             )
         elif len(self.choices) == 1:
             selected = f"All bags make the same choice ({bags}), which is selected: {some}."
         else:
             selected = (
-                f"{len(chosen):,} of the {len(self.choices):,} choices of {bags} {'is' if len(chosen) == 1 else 'are'} "
-                f"selected at epsilon = {as_given(self.epsilon)}: {some}."
+                f"{len(chosen):,} of the {len(self.choices):,} choices made by {bags} "
+                f"{'is' if len(chosen) == 1 else 'are'} selected at epsilon = {as_given(self.epsilon)}: {some}."
             )
         return paragraphs([selected, self.guarantee])
 
@@ -360,11 +356,11 @@ class Selection(StableDecision):
         return int(self.is_selected.sum())
 
     def __contains__(self, choice: object) -> bool:
-        """Whether a choice is selected; if all are, any choice."""
-        about = "choice", "Selection"
+        """Return whether a choice is selected; if all are, True for any choice."""
+        where = "choice", "Selection"
         try:
-            return self.selects_all or key_of(choice, *about) in {key_of(one, *about) for one in self.selected}
-        except TypeError:  # nothing that a bag can choose
+            return self.selects_all or key_of(choice, *where) in {key_of(one, *where) for one in self.selected}
+        except TypeError:  # no bag can make such a choice
             return False
 
 
@@ -379,35 +375,35 @@ def select_model(
     groups: Any = None,
     row_ids: Any = None,
 ) -> Selection:
-    """Let bags vote on a choice, and return the choices with about the most votes.
+    """Let bags vote on a choice, and return the choices close to the most votes.
 
-    Any function that makes a choice from data will do: the features that the lasso keeps, the winner of a grid search,
-    a number of clusters. Without most rows, the selected choices have one in common with those selected with it.
+    A choice can be anything computed from data: the features that the lasso keeps, the winner of a grid search, or a
+    number of clusters. For most rows, the choices selected with and without the row have one in common.
 
     Parameters
     ----------
     selector : callable
-        ``selector(X, y)`` returns a hashable choice; ``selector(X, y, seed)`` if its third parameter has no default or
-        is called seed. It gets the rows of a bag as they came. A bag without rows chooses None. Two choices are the
-        same if their types and values are: 1, 1.0 and True are three, and a missing value is one.
+        ``selector(X, y)`` returns a hashable choice. It is called as ``selector(X, y, seed)`` if its third parameter
+        has no default or is called seed. It gets the rows of a bag in the type of X. An empty bag chooses None. Two
+        choices are the same if their types and values are: 1, 1.0 and True are three choices, and NaN is one.
     X : array-like, sparse array or data frame of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,), or None
-        Their targets; if there are none, the selector gets None.
+        The targets. If None, the selector gets None.
     bagging : BaggedRegressor, BaggedClassifier or None, default=None
-        How bags are drawn: the `scheme`, `n_bags`, `n_jobs` and `random_state` of an unfitted bagged model, whose
-        learner is not used. None is ``BaggedRegressor()``: 500 bags of half of the rows. Smaller bags give a smaller
-        epsilon, and choices from less data.
+        An unfitted bagged model whose `scheme`, `n_bags`, `n_jobs` and `random_state` are used; its learner is not.
+        None stands for ``BaggedRegressor()``: 500 bags of half of the rows. Smaller bags give a smaller epsilon, but
+        choices from less data.
     epsilon : float or None, default=None
-        The distance of the shares of votes below which collections have a choice in common. None takes what the
-        certificate gives for `delta`; if it is given, the share of rows follows from it in place of `delta`.
+        The distance of the shares of votes below which selections have a choice in common. None computes it from
+        `delta` with the certificate; if epsilon is given, delta is computed from it.
     delta : float, default=0.05
-        The share of rows, not a confidence, without which the collection may have no choice in common.
+        The fraction of rows without which the selection may have no choice in common. It is not a confidence.
     groups : sequence of int or labels, of length n_samples, default=None
-        The unit of each row, as in `BaggedRegressor.fit`: units are then left out in place of rows.
+        The group of each row, as in `BaggedRegressor.fit`. Groups are then left out instead of rows.
     row_ids : None, "index", or sequence of int or labels, default=None
-        What the rows are called, as in `BaggedRegressor.fit`: with the same seed and a row less, the bags without it
-        are the same.
+        The row IDs, as in `BaggedRegressor.fit`. With the same seed, bags that do not contain a row are the same with
+        and without it.
 
     Returns
     -------
@@ -424,25 +420,26 @@ def select_model(
     >>> bagging = BaggedRegressor(scheme=Subbagging(0.2), random_state=0)
     >>> selection = select_model(best_feature, X, y, bagging=bagging)
     >>> print(selection)
-    1 of the 6 choices of 500 bags is selected at epsilon = 0.1264: 2 (55.6%).
-    Proved for every data set of 442 rows: what is found without a row, with the same epsilon and
-    law of bags, seed and names of rows, has a choice in common with what is selected here, except
-    with a chance of at most 0.05, over the draw of bags and seeds and on average over the rows.
+    1 of the 6 choices made by 500 bags is selected at epsilon = 0.1264: 2 (55.6%).
+    Proved for every data set of 442 rows: the result without a row, with the same epsilon, scheme,
+    seed and row IDs, has a choice in common with this one, except with a probability of at most
+    0.05, over the draw of bags and seeds and on average over the rows.
     >>> print(selection.leave_one_out())
-    Measured with the same bags: without 0 of the 442 rows another choice has most votes; without
-    0 the selected choices have none in common with those selected with all rows.
+    Measured with the same bags, leaving out one of the 442 rows at a time: the choice with the most
+    votes changes for 0 of them. The selected choices have none in common with those of all rows for
+    0.
     """
     finder = Selector(selector, has_targets=y is not None)
     options: dict[str, Any] = {"bagging": bagging, "groups": groups, "row_ids": row_ids}
     model = find_in_bags(finder, X, y, "select_model", name="selector", **options)
-    first: dict[Any, tuple[int, Any]] = {}  # the number of each choice, and as the earliest bag made it
+    first: dict[Any, tuple[int, Any]] = {}  # the number of each choice, and the choice of the earliest bag
     made = [(key_of(choice, "selector", "select_model"), choice) for choice in model.found]
     votes = np.array([first.setdefault(key, (len(first), choice))[0] for key, choice in made], dtype=np.intp)
     average: BagAverage = fitted(model).average
     shares = np.bincount(votes) / len(votes) if average.drawn else np.bincount(votes, average.weights)
     order = np.argsort(-shares.round(12), kind="stable")
     shares, votes = shares[order], np.argsort(order)[votes]
-    # Choices are corners of a simplex of unknown dimension: within 1 of the origin, and sqrt(2) apart.
+    # Choices are corners of a simplex of unknown dimension, at distance 1 from the origin and sqrt(2) from each other.
     stability = StabilityGuarantee.of(model, 1.0, math.sqrt(2.0), epsilon, delta, "select_model")
     selected, selects_all = with_phantom(shares, stability.epsilon)
     of_votes = None
@@ -454,9 +451,9 @@ def select_model(
 
 
 def with_phantom(shares: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return which choices are in the inflated argmax of their shares, and whether one without votes is.
+    """Return which choices are in the inflated argmax of their shares, and whether a choice without votes is.
 
-    One choice without votes stands for all: on the simplex, more of them change no distance that is below epsilon.
+    One choice without votes stands for all of them: on the simplex, more would not change distances below epsilon.
 
     Parameters
     ----------
@@ -468,9 +465,9 @@ def with_phantom(shares: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.nda
     Returns
     -------
     selected : ndarray of bool, shaped like shares
-        Which choices are in the set.
+        Whether each choice is in the set.
     selects_all : ndarray of bool, shape () or (n_points,)
-        Whether a choice without votes is in the set, and with it every choice that there is.
+        Whether a choice without votes is in the set, and so every possible choice.
 
     Examples
     --------
@@ -483,7 +480,7 @@ def with_phantom(shares: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.nda
 
 
 def _text(choice: Any) -> str:
-    """A choice in a sentence; sets are written in order."""
+    """Return a choice as text; sets are sorted."""
     if isinstance(choice, frozenset):
         return "{" + ", ".join(sorted(map(str, choice))) + "}"
     if isinstance(choice, tuple) and choice and all(isinstance(part, tuple) and len(part) == 2 for part in choice):
@@ -492,20 +489,19 @@ def _text(choice: Any) -> str:
 
 
 # -------------------------------------------------------------------------------------------------------- search winner
-# The winner of a scikit-learn search as a choice that can be voted on.
 
 _EXPECTED = "an unfitted search, such as GridSearchCV(...)"
-_NONE = "it has no best_params_ after fit. For what a learner finds, give select_model a function of (X, y)."
+_NONE = "it has no best_params_ after fit. To vote on something else, pass select_model a function of (X, y)."
 
 
 @dataclass(frozen=True)
 class SearchWinner:
-    """A selector for `select_model`: the best parameters of a search; made by `search_winner`.
+    """A selector for `select_model` that returns the best parameters of a search; returned by `search_winner`.
 
     Attributes
     ----------
     search : estimator
-        The search, unfitted.
+        The unfitted search.
     """
 
     search: Any
@@ -513,7 +509,7 @@ class SearchWinner:
     def __call__(self, X: Any, y: Any, seed: int) -> tuple[tuple[str, Any], ...]:
         """Run the search on these rows, and return its best parameters."""
         search = Copies(self.search).copy(seed)
-        if search.get_params(deep=False).get("refit") is True:  # what it would be good for is not used
+        if search.get_params(deep=False).get("refit") is True:  # the refitted estimator would not be used
             search.set_params(refit=False)
         search.fit(X, y)
         if not hasattr(search, "best_params_"):
@@ -522,17 +518,17 @@ class SearchWinner:
 
 
 def search_winner(search: Any) -> SearchWinner:
-    """Return a selector whose choice is the winner of a scikit-learn search, for `select_model`.
+    """Return a selector for `select_model` that votes for the best parameters of a scikit-learn search.
 
-    A choice is a tuple of pairs of a parameter's name and its value, ``dict(choice)`` the parameters; estimators among
-    the values are written as texts. The search is run within each bag. Bags should not repeat rows (`Subbagging`):
-    copies of a row would be in several of its folds.
+    A choice is a tuple of (name, value) pairs, so ``dict(choice)`` has the parameters. Estimators among the values
+    become strings. The search runs within each bag. Use bags without repeated rows (`Subbagging`): otherwise, copies of
+    a row would be in several folds.
 
     Parameters
     ----------
     search : estimator
-        An unfitted search with `best_params_` after fit, such as `GridSearchCV`. Seeds in it that are None are filled,
-        differently in each bag.
+        An unfitted search with `best_params_` after fit, such as `GridSearchCV`. Each `random_state` that is None gets
+        a different seed in each bag.
 
     Returns
     -------
@@ -552,16 +548,16 @@ def search_winner(search: Any) -> SearchWinner:
     if isinstance(search, type) or not all(hasattr(search, name) for name in ("fit", "get_params")):
         raise refuse_type("search", "search_winner", _EXPECTED, search)
     parameters = search.get_params(deep=False)
-    if "estimator" not in parameters:  # a search has a learner whose parameters it tries
+    if "estimator" not in parameters:  # every search has one
         raise refuse_type("search", "search_winner", _EXPECTED, search, _NONE)
     if parameters.get("refit", True) is False and isinstance(parameters.get("scoring"), list | tuple | dict | set):
-        reason = "with several scores it must say which one decides: refit='accuracy'."
+        reason = "with several scores, set refit to the one that decides, for example refit='accuracy'."
         raise refuse_value("search", "search_winner", "a search with best_params_", search, reason)
     return SearchWinner(search)
 
 
 def _hashable(value: Any) -> Any:
-    """A value that is equal in all bags where the parameter is."""
+    """Return a hashable value that is equal for equal parameters, in all bags."""
     if isinstance(value, np.generic):
         return plain_choice(value)
     if isinstance(value, list | tuple | np.ndarray):
@@ -570,39 +566,38 @@ def _hashable(value: Any) -> Any:
         return tuple((name, _hashable(part)) for name, part in value.items())
     if hasattr(value, "get_params") and not isinstance(value, type):
         text = repr(value)
-        return text if "..." not in text else f"{text} {joblib.hash(value)[:8]}"  # of what is shortened, the content
+        return text if "..." not in text else f"{text} {joblib.hash(value)[:8]}"  # a shortened repr is not unique
     if isinstance(value, type | FunctionType | BuiltinFunctionType):
         return value
-    # What is hashed by identity is another in every bag; its content is the same.
+    # Objects hashed by identity differ between bags, so they are compared by content.
     by_identity = getattr(type(value), "__hash__", None) in (None, object.__hash__) or isinstance(value, partial)
     return value if not by_identity or value is None else f"{type(value).__name__} {joblib.hash(value)[:8]}"
 
 
 # -------------------------------------------------------------------------------------------------- selection stability
-# Which rows flip which decisions: measured for the argmax and for label sets, from the bags already fitted.
 
 RULES = ("argmax", "inflated-argmax")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SelectionStability(Result):
-    """Which rows flip the decision at some points, measured, beside what is proved.
+    """Which rows flip the decision at some points, as measured, with the guarantee for label sets.
 
-    Made by `selection_stability`.
+    Returned by `selection_stability`.
 
     Attributes
     ----------
     flips : dict of str to ndarray of bool, shape (n_rows, n_points)
-        For the rules "argmax" and "inflated-argmax": whether without the row the decision has no label in
-        common with the one with all rows.
+        For the rules "argmax" and "inflated-argmax": whether the decisions with and without the row have no label in
+        common.
     sets : LabelSets
-        The sets by the inflated argmax, with their epsilon, and what is proved about them.
+        The sets by the inflated argmax, with their epsilon and guarantee.
     names : Names
-        What rows and points are called.
+        The labels of rows and points.
     noun : Noun
-        What is left out: rows, or units such as patients.
+        The word for what is left out: row or group.
     is_noisy : bool, default=True
-        Whether bags were drawn at random, so that some flips are their noise; not if all bags were listed.
+        Whether bags were drawn at random, so some flips may be bagging noise.
     """
 
     flips: dict[str, np.ndarray]
@@ -615,7 +610,7 @@ class SelectionStability(Result):
         object.__setattr__(self, "flips", {rule: read_only(flips) for rule, flips in self.flips.items()})
 
     def delta(self, rule: str = "argmax") -> np.ndarray:
-        """Return the share of the rows that flip the decision at each point.
+        """Return the share of rows that flip the decision at each point.
 
         Parameters
         ----------
@@ -630,45 +625,44 @@ class SelectionStability(Result):
         return shares
 
     def rows_that_flip(self, point: int, rule: str = "argmax") -> np.ndarray:
-        """Return which rows, or units, flip the decision at a point, one at a time, by name.
+        """Return which rows, or groups, flip the decision at a point when left out one at a time.
 
         Parameters
         ----------
         point : int
-            The number of the point.
+            The position of the point.
         rule : {"argmax", "inflated-argmax"}, default="argmax"
             The rule of the decision.
 
         Returns
         -------
         ndarray
-            Their names, or their numbers if they have none; empty if no row flips it.
+            The row IDs or group labels; empty if no row flips the decision.
         """
         owner = "SelectionStability.rows_that_flip"
         flips, point = self._of(rule, owner), check_integer(point, "point", owner, minimum=0)
         if point >= flips.shape[1]:
-            raise refuse_value("point", owner, f"below the number of points, {flips.shape[1]}", point)
+            raise refuse_value("point", owner, f"less than {flips.shape[1]}, the number of points", point)
         return self.names.of_rows(np.flatnonzero(flips[:, point]))
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line per point: the share of rows that flip it by each rule."""
+        """Return a pandas DataFrame with a line per point: the share of rows that flip it, for each rule."""
         import pandas as pd
 
         return pd.DataFrame({rule: self.delta(rule) for rule in RULES}, index=self.names.points)
 
     def explain(self) -> str:
-        """Explain in sentences what was measured, and what is proved."""
+        """Explain the measurement and the guarantee in sentences."""
         n_rows, n_points = self.flips["argmax"].shape
         one, many = self.noun.singular, self.noun.plural
-        noisy = f" A flip may be noise of the bags: refit without the {one} to be sure." if self.is_noisy else ""
+        noisy = f" A flip may be bagging noise: refit without the {one} to be sure." if self.is_noisy else ""
         sentences = [
-            f"Measured at {count_points(n_points)} by leaving out each of {n_rows:,} {many}, from the bags already "
-            f"fitted.{noisy}"
+            f"Measured at {count_points(n_points)} with the fitted bags, leaving out each of {n_rows:,} {many}.{noisy}"
         ]
         for rule in RULES:
             at, worst = self.flips[rule].any(axis=0).sum(), int(self.flips[rule].sum(axis=0).max(initial=0))
             most = f"{self.noun.count(worst)} {'does' if worst == 1 else 'do'}"
-            flipped_at = f"some {one} flips the decision at {at:,} of {n_points:,}; at the worst point, {most}"
+            flipped_at = f"some {one} flips the decision at {at:,} of {n_points:,} points; at the worst point, {most}"
             sentences.append(f"- {rule}: {flipped_at if at else f'no {one} flips any decision'}.")
         sentences.append(self.sets.guarantee)
         return paragraphs(sentences)
@@ -683,20 +677,20 @@ class SelectionStability(Result):
 
 
 def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, delta: float = 0.05) -> SelectionStability:
-    """Measure whether any one training row flips a prediction, and which, from the bags already fitted.
+    """Measure which training rows flip predictions when they are left out, without refitting.
 
-    The decision without row i is made from the average over the bags that do not contain it, with the same epsilon. It
-    is compared with the decision with all rows at each point: the label with the highest probability, and the set by
-    the inflated argmax. If the model was fitted with groups, groups are left out in place of rows.
+    The decision without row i uses the average over the bags that do not contain it, and the same epsilon. At each
+    point, it is compared with the decision with all rows: the label with the highest probability, and the set by the
+    inflated argmax. If the model was fitted with groups, groups are left out instead of rows.
 
     Parameters
     ----------
     model : BaggedClassifier
         A fitted model.
     X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
-        The points at which to predict, or what `model.predict_once` predicted at them.
+        The points at which to predict, or the result of `model.predict_once` at these points.
     epsilon : float or None, default=None
-        As in `predict_set`: None takes that of the certificate of these bags.
+        As in `predict_set`: None uses the epsilon of the certificate for these bags.
     delta : float, default=0.05
         As in `predict_set`.
 
@@ -713,13 +707,13 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
     >>> model = BaggedClassifier(n_bags=500, random_state=0).fit(X[::2], y[::2])
     >>> measured = selection_stability(model, X[1::2], delta=0.1)
     >>> print(measured)  # doctest: +ELLIPSIS
-    Measured at these 89 points by leaving out each of 89 rows, from the bags already fitted. A
-    flip may be noise of the bags: refit without the row to be sure.
-    - argmax: some row flips the decision at 3 of 89; at the worst point, 2 rows do.
+    Measured at these 89 points with the fitted bags, leaving out each of 89 rows. A flip may be
+    bagging noise: refit without the row to be sure.
+    - argmax: some row flips the decision at 3 of 89 points; at the worst point, 2 rows do.
     - inflated-argmax: no row flips any decision.
-    Proved for these 500 bags as they were drawn and each of these 89 points: for all but at most
-    8 of the 89 rows (delta = 0.1), the set from the bags without the row, with the same epsilon,
-    has a label in common with this one. ...
+    Proved for these 500 bags and each of these 89 points: for all but at most 8 of the 89 rows
+    (delta = 0.1), the set from the bags without the row, with the same epsilon, has a label in
+    common with this one. ...
     >>> point = int(measured.delta().argmax())
     >>> measured.rows_that_flip(point), measured.rows_that_flip(point, "inflated-argmax")
     (array([33, 49]), array([], dtype=int64))

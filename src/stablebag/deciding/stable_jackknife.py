@@ -19,23 +19,23 @@ from stablebag.proving.outputs import AdaptiveOutputs
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.schemes import as_law
 
-_TYPICAL_RESIDUAL = 0.1  # of the range: the deviation of residuals for which the interval is made shortest
+_TYPICAL_RESIDUAL = 0.1  # standard deviation of residuals, relative to the range, for which the interval is shortest
 
 
 @dataclass(frozen=True)
 class StableJackknife(Jackknife):
-    """The jackknife whose radius is a residual of higher rank plus epsilon, so that it is proved to cover.
+    """The jackknife with a guarantee: its radius is a residual of higher rank plus epsilon.
 
     Parameters
     ----------
     level : Fraction
         The level 1 - a.
     units : Units or None, default=None
-        None: it is proved for rows only.
+        Must be None, because the proof is for rows only.
     epsilon : float, default=0.0
-        The perturbation that is added to the radius.
+        The change of a prediction that is added to the radius.
     delta : float, default=0.0
-        The share of rows that may move a prediction by more than epsilon.
+        The share of rows that may change a prediction by more than epsilon.
     residual : int, default=0
         The rank of the residual.
     range_length : float, default=0.0
@@ -64,7 +64,7 @@ class StableJackknife(Jackknife):
     ) -> "StableJackknife":
         """Choose epsilon and delta for an unfitted model."""
         if not isinstance(estimator, BaggedRegressor):
-            reason = "stability is proved only for bagged models. Wrap it in BaggedRegressor."
+            reason = "only bagged models have a certificate. Wrap it: BaggedRegressor(estimator)."
             raise refuse_type("estimator", owner, "a BaggedRegressor for the stable jackknife", estimator, reason)
         rule = estimator.prediction_range
         _trimmed_rows(rule)
@@ -82,7 +82,7 @@ class StableJackknife(Jackknife):
         bound: str,
         owner: str,
     ) -> "StableJackknife":
-        """Choose, without looking at residuals, a share of rows and with it an epsilon and a rank."""
+        """Choose a share of rows, and so epsilon and a rank, without looking at residuals."""
         check_choice(bound, "bound", owner, ("best", "paper"))
         n, trimmed = certificate.n_samples, _trimmed_rows(rule)
         least = 2 * trimmed / n
@@ -90,7 +90,7 @@ class StableJackknife(Jackknife):
             delta = check_delta(delta, owner)
             shares = [delta]
             if delta < least:
-                reason = "that many rows can each change the range to which predictions are clipped."
+                reason = "this share of the rows can change the range to which predictions are clipped."
                 raise refuse_value("delta", owner, f"at least {least:.4g}", delta, reason)
         else:
             shares = [least, *(least + (1 - least) * share for share in np.geomspace(1e-6, 0.5, 80))]
@@ -115,17 +115,17 @@ class StableJackknife(Jackknife):
 
     def guarantee(self, n_samples: int) -> str:
         return (
-            f"Proved for exchangeable rows and any learner: coverage is at least {float(self.level):g}, by the "
-            f"certificate. At most a share {as_given(self.delta)} of the rows moves a prediction by more than "
+            f"Proved for exchangeable rows and any learner: coverage is at least {float(self.level):g}. By the "
+            f"certificate, at most a share {as_given(self.delta)} of the rows changes a prediction by more than "
             f"{rounded_up(self.epsilon)}, which is added to the radius."
         )
 
     def warn_if_vacuous(self) -> None:
-        """Warn about a radius that says nothing, on behalf of the function that the user called."""
+        """Warn about a radius as large as the range; the warning points to the line of the user."""
         if self.epsilon >= self.range_length > 0:
             warnings.warn(
-                f"The stable jackknife adds the whole range of predictions, {self.range_length:g}, because with so few "
-                "rows or bags nothing less is proved. Use the jackknife+, or more rows and bags.",
+                f"The stable jackknife adds the whole range of predictions, {self.range_length:g}, because the "
+                'certificate is trivial with so few rows or bags. Use method="jackknife+", or more rows and bags.',
                 stacklevel=3,
             )
 
@@ -133,7 +133,7 @@ class StableJackknife(Jackknife):
         return super()._radius(residuals) + self.epsilon
 
     def typical_radius(self, n_samples: int) -> float:
-        """Return what the radius would be for normal residuals whose deviation is a tenth of the range."""
+        """Return the radius for normal residuals whose standard deviation is a tenth of the range."""
         level = self.residual / (n_samples + 1)
         return self.epsilon + _TYPICAL_RESIDUAL * self.range_length * float(norm.ppf((1 + level) / 2))
 
@@ -141,9 +141,9 @@ class StableJackknife(Jackknife):
 def stable_rank(delta: float, n_samples: int, trimmed: int, level: Fraction, bound: str) -> int:
     """Return the rank whose residual plus epsilon covers with probability `level`, with a share delta of unstable rows.
 
-    With N = n + 1 points, rank k and shares delta, the chance of a miss is at most (N - k) / N + t / N, where t is the
-    largest number with t (t + 1) / 2 <= N n delta (docs/proofs.md, 8); or (N - k) / N + 2 sqrt(delta), as in the paper.
-    A range taken from the `trimmed` smallest and largest targets adds 2 `trimmed` / N to that chance.
+    With N = n + 1 points and rank k, the probability of a miss is at most (N - k) / N + t / N, where t is the largest
+    number with t (t + 1) / 2 <= N n delta (docs/proofs.md, 8); or (N - k) / N + 2 sqrt(delta), as in the paper. A range
+    taken from the `trimmed` smallest and largest targets adds 2 `trimmed` / N to this probability.
     """
     total = n_samples + 1
     missed = (1 - level) * total - 2 * trimmed
@@ -160,24 +160,26 @@ def _too_few_rows(n_samples: int, trimmed: int, level: Fraction, delta: float | 
     most = 10**9
     missed = float(1 - level)
     if delta is not None:
-        message = f"A share delta={delta:g} of unstable rows costs more than the {missed:g} that may be missed."
+        message = (
+            f"The stable jackknife cannot reach level {float(level):g} with delta={delta:g} and {n_samples:,} rows, "
+            f"because a share {delta:g} of unstable rows may raise the miss probability by more than {missed:g}."
+        )
     elif trimmed:
         message = (
-            "The stable jackknife has no choice of epsilon and delta that leaves a positive level: of "
-            f"{n_samples} rows, {2 * trimmed} can change the range of predictions, which costs more than the "
-            f"{missed:g} allowed."
+            f"The stable jackknife cannot reach level {float(level):g} with {n_samples:,} rows, because {2 * trimmed} "
+            f"of them can change the range, which may raise the miss probability by more than {missed:g}."
         )
     else:
-        message = f"Level {float(level):g} asks for more residuals than the {n_samples} rows have."
+        message = f"The stable jackknife cannot reach level {float(level):g} with {n_samples:,} rows."
     if not enough(most):
         return message + " Use a smaller delta, or a lower level."
     needed = first_step(n_samples, most, enough)
-    ways = [f"{needed:,} rows to be defined, and many more to be of use", "a lower level"]
-    return f"{message} It would take {', or '.join([*ways, 'a FixedRange'] if trimmed else ways)}."
+    ways = [f"at least {needed:,} rows (for useful intervals many more)", "a lower level"]
+    return f"{message} Use {', or '.join([*ways, 'a FixedRange'] if trimmed else ways)}."
 
 
 def _trimmed_rows(rule: PredictionRange | None) -> int:
-    """How many of the smallest targets, and how many of the largest, determine the range."""
+    """Return how many of the smallest, and of the largest, targets determine the range."""
     if isinstance(rule, FixedRange):
         return 0
     if isinstance(rule, ObservedRange):
@@ -185,13 +187,13 @@ def _trimmed_rows(rule: PredictionRange | None) -> int:
     if isinstance(rule, TrimmedRange):
         return rule.rank
     raise ValueError(
-        f"The stable jackknife is proved for predictions clipped to a FixedRange, ObservedRange or TrimmedRange. Got "
+        "The stable jackknife needs predictions clipped to a FixedRange, ObservedRange or TrimmedRange. Got "
         f"prediction_range={rule!r}."
     )
 
 
 def _certificate(rule: PredictionRange | None, interval: Any, law: ResolvedScheme, n_bags: int | float) -> Certificate:
-    """The certificate for *every* data set, in which all rows that determine the range change it; in units of y."""
+    """Return the certificate for every data set, where all rows that determine the range may change it."""
     changing, (low, high) = 2 * _trimmed_rows(rule) / law.n_samples, interval
     if changing == 0:
         return Certificate(law, law.n_samples, n_bags, range_length=high - low)

@@ -1,6 +1,6 @@
-"""How little can be learned about the stability of a learner by running it.
+"""A test of stability that only runs the learner.
 
-Kim and Barber (2023), "Black-box tests for algorithmic stability": split the data into disjoint sets, fit with and
+From Kim and Barber (2023), "Black-box tests for algorithmic stability": split the data into disjoint sets, fit with and
 without a row in each, and count. No test that is valid for every learner and every distribution has much more power.
 """
 
@@ -26,6 +26,7 @@ from stablebag._checks import (
 )
 from stablebag._seeds import RandomState, Seeds
 from stablebag._wording import Result, as_given, paragraphs, rounded_down, rounded_up
+from stablebag.measuring.refits import learner_hint
 from stablebag.models.fitting import fit_and_predict_bags
 from stablebag.models.learners import may_predict
 from stablebag.models.parallel import counted
@@ -39,32 +40,33 @@ from stablebag.resampling.bags import Bags
 class StabilityTest(Result):
     """The result of a black-box test of (epsilon, delta)-stability.
 
-    Made by `stability_test`. A learner is called stable here if the chance that leaving out the last of `n_samples`
-    rows moves its prediction at a new point by more than epsilon is at most delta, for the distribution of these data.
+    Returned by `stability_test`. Here, a learner is stable if leaving out the last of `n_samples` rows changes its
+    prediction at a new point by more than epsilon with probability at most delta, for the distribution of these data.
 
     Attributes
     ----------
     declared_stable : bool
-        The verdict. An unstable learner is declared stable with probability at most `alpha`; nothing is known about a
-        learner that is not declared stable.
+        The verdict. An unstable learner is declared stable with probability at most `alpha`. If a learner is not
+        declared stable, nothing is known about it.
     epsilon : float
-        The perturbation that was tested for.
+        The change that was tested for.
     delta : float
-        The chance of exceeding it that was tested for.
+        The probability of exceeding `epsilon` that was tested for.
     alpha : float
-        The largest chance of declaring an unstable learner stable.
+        The largest probability of declaring an unstable learner stable.
     n_samples : int
         The number of training rows in each data set.
     n_sets : int
-        The number of disjoint data sets that the rows were enough for.
+        The number of disjoint data sets that the rows were split into.
     n_exceeding : int
-        The number of data sets in which the prediction moved by more than epsilon.
+        The number of data sets in which the prediction changed by more than epsilon.
     distances : ndarray of shape (n_sets,)
-        How far the prediction moved in each data set.
+        The change of the prediction in each data set.
     critical : int
-        With fewer exceedances than this, the learner is declared stable.
+        If fewer data sets than this exceed epsilon, the learner is declared stable.
     chance_at_critical : float
-        With exactly that many, the learner is declared stable with this chance, so that the level is exactly alpha.
+        If exactly that many do, the learner is declared stable with this probability, so that the level is exactly
+        alpha.
     n_available : int
         The number of rows with targets.
     n_unlabelled : int
@@ -91,12 +93,12 @@ class StabilityTest(Result):
         hold_read_only(self)
 
     def power(self, true_delta: float = 0.0) -> float:
-        """Return the chance that this test declares stable a learner that exceeds epsilon with chance `true_delta`.
+        """Return the probability that this test declares a learner stable.
 
         Parameters
         ----------
         true_delta : float, default=0.0
-            How often the learner truly exceeds epsilon.
+            The probability that the learner exceeds epsilon.
 
         Returns
         -------
@@ -106,17 +108,17 @@ class StabilityTest(Result):
         return _chance(self.n_sets, true_delta, self.critical, self.chance_at_critical)
 
     def ceiling(self, true_delta: float = 0.0) -> float:
-        """Return the largest power of any valid black-box test with as many rows (Kim and Barber 2023).
+        """Return the largest power of any valid black-box test with these numbers of rows (Kim and Barber 2023).
 
         Parameters
         ----------
         true_delta : float, default=0.0
-            How often the learner truly exceeds epsilon.
+            The probability that the learner exceeds epsilon.
 
         Returns
         -------
         float
-            It holds if features, and in regression targets, can take infinitely many values.
+            Valid if features can take infinitely many values and, in regression, targets too.
         """
         n_all = self.n_available + self.n_unlabelled
         ceiling = black_box_power_ceiling(self.alpha, self.delta, n_all, self.n_samples + 1, true_delta)
@@ -126,33 +128,32 @@ class StabilityTest(Result):
         return min(labelled, ceiling)
 
     def explain(self) -> str:
-        """Explain in sentences what was learned, and how little could have been."""
+        """Explain the verdict, and the most that any such test could find, in sentences."""
         verdict = "declared stable" if self.declared_stable else "not declared stable"
         sentences = [
             f"The learner is {verdict}: in {self.n_exceeding:,} of {self.n_sets:,} disjoint data "
-            f"{'set' if self.n_sets == 1 else 'sets'} of {self.n_samples:,} rows, leaving out one row moved the "
+            f"{'set' if self.n_sets == 1 else 'sets'} of {self.n_samples:,} rows, leaving out one row changed the "
             f"prediction at a new point by more than {self.epsilon:g}.",
-            f"If the rows are independent draws from one distribution, a learner that does so with a chance above "
-            f"{as_given(self.delta)} is declared stable with probability at most {as_given(self.alpha)}; one that "
-            f"never does, with probability {rounded_down(self.power())}. No test that works for every learner and "
-            f"distribution could do better than {rounded_up(self.ceiling())} with these rows.",
+            f"If the rows are independent draws from one distribution, a learner that does so with probability above "
+            f"{as_given(self.delta)} is declared stable with probability at most {as_given(self.alpha)}. One that "
+            f"never does is declared stable with probability {rounded_down(self.power())}. With these rows, no test "
+            f"that is valid for every learner and distribution could do better than {rounded_up(self.ceiling())}.",
         ]
         if self.n_exceeding == self.critical:
             sentences.insert(
                 1,
-                f"At exactly {self.critical} the verdict is drawn at random, stable with probability "
-                f"{self.chance_at_critical:.4g}: with so few data sets, only a random verdict "
-                "attains level alpha exactly.",
+                f"With exactly {self.critical} such data sets, the verdict is drawn at random: stable with probability "
+                f"{self.chance_at_critical:.4g}. Only a random verdict has level alpha exactly.",
             )
         if self.ceiling() < 0.5:
             sentences.append(
-                "This is how little can be learned by running a black box. Bagging makes a learner stable by "
-                "construction: see certify."
+                "Running a learner reveals little about its stability. Bagging makes a learner stable by construction: "
+                "see certify."
             )
         return paragraphs(sentences)
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line per data set: how far the prediction moved, and whether too far."""
+        """Return a pandas DataFrame with a line per data set: the change, and whether it exceeds epsilon."""
         import pandas as pd
 
         return pd.DataFrame(self._columns)
@@ -180,8 +181,8 @@ def stability_test(
 ) -> StabilityTest:
     """Test whether a learner is stable on data sets of `n_samples` rows like these, by running it.
 
-    The rows, in random order, are split into as many disjoint data sets as possible, each with its own test point. In
-    each, the learner is fitted to all rows and to all but the last, with the same seed.
+    The rows are shuffled and split into as many disjoint data sets as possible, each with its own test point. In each
+    data set, the learner is fitted to all rows and to all but the last, with the same seed.
 
     Parameters
     ----------
@@ -193,19 +194,19 @@ def stability_test(
     y : array-like of shape (n_available,)
         The targets of the rows.
     epsilon : float
-        How far a prediction may move, in the units of the prediction.
+        How far a prediction may change, in the units of the prediction.
     delta : float
-        The chance with which it may move further.
+        The probability with which it may change more than that.
     n_samples : int
-        The number of training rows for which stability is in question.
+        The number of training rows in each data set.
     alpha : float, default=0.05
-        The largest chance of declaring an unstable learner stable.
+        The largest probability of declaring an unstable learner stable.
     X_unlabelled : like X or None, default=None
-        Rows without targets, to predict at.
+        More rows, without targets, to use as test points.
     n_jobs : int or None, default=None
         The number of fits in parallel.
     random_state : None, int, RandomState or Generator, default=None
-        The source of randomness for the order of the rows, the learner's seeds and the verdict at the critical number.
+        Determines the order of the rows, the learner's seeds and the verdict at the critical number.
 
     Returns
     -------
@@ -219,24 +220,25 @@ def stability_test(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> print(stability_test(DecisionTreeRegressor(), X, y, epsilon=20, delta=0.1, n_samples=40, random_state=0))
     The learner is not declared stable: in 4 of 10 disjoint data sets of 40 rows, leaving out one
-    row moved the prediction at a new point by more than 20.
-    If the rows are independent draws from one distribution, a learner that does so with a chance
-    above 0.1 is declared stable with probability at most 0.05; one that never does, with
-    probability 0.1433. No test that works for every learner and distribution could do better than
-    0.1557 with these rows.
-    This is how little can be learned by running a black box. Bagging makes a learner stable by
+    row changed the prediction at a new point by more than 20.
+    If the rows are independent draws from one distribution, a learner that does so with probability
+    above 0.1 is declared stable with probability at most 0.05. One that never does is declared
+    stable with probability 0.1433. With these rows, no test that is valid for every learner and
+    distribution could do better than 0.1557.
+    Running a learner reveals little about its stability. Bagging makes a learner stable by
     construction: see certify.
     """
     owner = "stability_test"
     check_jobs(n_jobs, owner)
-    epsilon = check_real(epsilon, "epsilon", owner, reason="it is how far a prediction may move, in its own units.")
-    reason = "it is the chance with which a prediction may move further, such as 0.1."
+    epsilon = check_real(epsilon, "epsilon", owner, reason="it is how far a prediction may change, in its own units.")
+    reason = "it is the probability with which a prediction may change by more than epsilon, such as 0.1."
     delta = check_real(delta, "delta", owner, high=1.0, reason=reason)
     alpha = check_real(alpha, "alpha", owner, high=1.0)
     n = check_samples(n_samples, owner)
     if not (hasattr(estimator, "fit") and may_predict(estimator)) or isinstance(estimator, type):
-        raise refuse_type("estimator", owner, "an unfitted scikit-learn regressor or classifier", estimator)
-    X, y = as_table(X, "X", owner), one_column(y, owner, "take one column at a time.", warn=False)
+        hint = learner_hint(estimator, f"{owner}(estimator, X, y, ...)")
+        raise refuse_type("estimator", owner, "a scikit-learn regressor or classifier", estimator, hint)
+    X, y = as_table(X, "X", owner), one_column(y, owner, "test one column at a time.", warn=False)
     check_consistent_length(X, y)
     if not is_classifier(estimator):
         y = as_reals(y, "y", owner, "numbers")
@@ -244,12 +246,13 @@ def stability_test(
     if X_unlabelled is not None:
         X_unlabelled = as_table(X_unlabelled, "X_unlabelled", owner)
         if X_unlabelled.shape[1] != X.shape[1]:
-            reason = "it is a table with the same columns."
-            raise refuse_value("X_unlabelled", owner, f"of {X.shape[1]} columns", X_unlabelled.shape[1], reason)
+            reason = "it must have the same columns as X."
+            expected = f"a table with {X.shape[1]} columns"
+            raise refuse_value("X_unlabelled", owner, expected, X_unlabelled.shape[1], reason)
     n_unlabelled = 0 if X_unlabelled is None else X_unlabelled.shape[0]
     n_sets = min(len(y) // n, (len(y) + n_unlabelled) // (n + 1))
     if n_sets == 0:
-        reason = f"{len(y)} rows do not make one data set of that size and a test point. Use fewer."
+        reason = f"{len(y)} rows are too few for a data set of this size and a test point. Use a smaller n_samples."
         raise refuse_value("n_samples", owner, f"at most {min(len(y), len(y) + n_unlabelled - 1)}", n, reason)
     seeds = Seeds.from_random_state(random_state, owner)
     generator = next(seeds.bag_generators(0, 1))
@@ -270,7 +273,7 @@ def stability_test(
 def _distances(
     estimator: Any, X: Any, y: np.ndarray, sets: np.ndarray, points: Any, seeds: Seeds, n_jobs: int | None
 ) -> np.ndarray:
-    """How far leaving out the last row of each set moves the prediction at the set's own point."""
+    """Return how far leaving out the last row of each set changes the prediction at the set's own point."""
     classes = distinct(y, "y", "stability_test") if is_classifier(estimator) else None
     each = seeds.learner_seeds(0, len(sets))
     predictions: list[np.ndarray] = []
@@ -282,23 +285,23 @@ def _distances(
                 at_own_point.append(predicted[number])
                 count.one()
             predictions.append(_finite(np.stack(at_own_point), estimator))
-    with np.errstate(over="ignore"):  # further than floats go is further than any epsilon
-        moved = np.abs(predictions[0] - predictions[1])
-    return np.asarray(moved.reshape(len(sets), -1).max(axis=1))
+    with np.errstate(over="ignore"):  # an overflow to infinity exceeds any epsilon, which is correct
+        changes = np.abs(predictions[0] - predictions[1])
+    return np.asarray(changes.reshape(len(sets), -1).max(axis=1))
 
 
 def _finite(predictions: np.ndarray, estimator: Any) -> np.ndarray:
     if not np.isfinite(predictions).all():
         number = int(np.argwhere(~np.isfinite(predictions))[0][0])
         raise ValueError(
-            f"The prediction of {type(estimator).__name__} for data set {number} is infinite, so it is not known how "
-            "far it moved. Clip predictions to a range."
+            f"{type(estimator).__name__} predicted NaN or infinity on data set {number}, so the change is undefined. "
+            "Test a learner that clips its predictions."
         )
     return predictions
 
 
 def _critical(n_sets: int, delta: float, alpha: float) -> tuple[int, float]:
-    """The number below which a count declares stability, and the chance at that number: in total alpha at delta."""
+    """Return the critical number, and the probability of declaring stability there: the level at delta is alpha."""
     counts = np.arange(n_sets + 1)
     below = np.concatenate([[0.0], binom.cdf(counts, n_sets, delta)])  # P(fewer than k)
     critical = int(np.searchsorted(below, alpha, side="right")) - 1

@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 from stablebag._checks import as_array, is_missing, refuse_type, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import count_bags, number, printable
+from stablebag.measuring.suspects import adjusted_p_values
 from stablebag.models.fitted import fitted
 from stablebag.models.forgetting import learn, without_units
 from stablebag.models.rows import RowSource, is_per_row, n_rows, take_rows
@@ -100,6 +101,7 @@ def _learned(model: Any, new: Any, units: np.ndarray) -> Any:
 
 _MOST_POINTS = 2000  # at which the effects of blocks are estimated
 _FLIPS = 199
+_ROWS_ALPHA = 0.05
 _FEWEST = 4  # bags with a changed row for each block
 _TIES = 1e-9
 
@@ -283,6 +285,68 @@ def some_points(n_numbers: int) -> np.ndarray:
     if n_numbers <= _MOST_POINTS:
         return np.arange(n_numbers)
     return np.unique(np.linspace(0, n_numbers - 1, _MOST_POINTS).astype(np.intp))
+
+
+# ---------------------------------------------------------------------------------------------------------- single rows
+
+_MOST_ENTRIES = 2 * 10**7  # of rows and bags, which are looked through
+
+
+class ChangedRow(NamedTuple):
+    """A row, or group, that left or came and whose own part of the change is beyond bagging noise.
+
+    Attributes
+    ----------
+    name : object
+        What it is called.
+    came : bool
+        Whether it came; otherwise it left.
+    change : float
+        The root mean square over points of its part of the change, noise included.
+    noise : float
+        The bagging noise in `change`: its root mean square if the row had no effect.
+    p_value : float
+        The p-value, adjusted for having looked at all rows that left, or at all that came.
+    """
+
+    name: Any
+    came: bool
+    change: float
+    noise: float
+    p_value: float
+
+
+def single_rows(model: Any, changed: np.ndarray, differences: np.ndarray, *, came: bool) -> list[ChangedRow]:
+    """Return the changed units of a model whose own effect on the differences of its bags is beyond noise.
+
+    The differences of the bags that have a unit are compared with those of the other bags, by the permutation test of
+    `suspects`. In a step without any effect of a unit, the chance of listing one is at most 5%.
+    """
+    n_pairs = len(differences)
+    if not len(changed) or n_pairs * len(changed) > _MOST_ENTRIES or not differences.any():
+        return []
+    held = np.zeros((n_pairs, model.bags_.n_samples), dtype=bool)
+    for line, bag in zip(held, model.bags_[:n_pairs], strict=True):
+        line[bag] = True
+    held = held[:, changed]
+    inside = held.sum(axis=0)
+    usable = np.flatnonzero((inside > 0) & (inside < n_pairs))
+    if not len(usable):
+        return []
+    unit = float(np.abs(differences).max())
+    bags = Bags([np.flatnonzero(line) for line in held[:, usable]], len(usable))
+    p_values = adjusted_p_values(bags, differences / unit, _ROWS_ALPHA)
+    found = []
+    for place in np.flatnonzero(p_values <= _ROWS_ALPHA):
+        row = usable[place]
+        with_it = held[:, row]
+        share = with_it.mean()
+        apart = differences[with_it].mean(axis=0) - differences[~with_it].mean(axis=0)
+        spread = differences.std(axis=0, ddof=1) * math.sqrt(1 / inside[row] + 1 / (n_pairs - inside[row]))
+        change, noise = (share * float(np.sqrt((each**2).mean())) for each in (apart, spread))
+        name = plain(model.units_.labels[changed[row]])
+        found.append(ChangedRow(name, came, change, noise, float(p_values[place])))
+    return sorted(found, key=lambda each: -each.change)
 
 
 # ------------------------------------------------------------------------------------------- kinds of points, in a tree

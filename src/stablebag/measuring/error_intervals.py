@@ -38,7 +38,9 @@ from stablebag.resampling.unequal import ClusterSubbagging, StratifiedSubbagging
 # docs/proofs.md, 17: what is proved of the distance between the two, and what is measured.
 
 SMALL_RHO = 0.1  # a share of the variance that changes an interval by less than 5 %
-_MOST_LEFT_OUT, _MOST_OTHERS = 4000, 1000  # units at which losses are measured, and others that are left out there
+_MOST_LEFT_OUT, _MOST_OTHERS = 2000, 1000  # units at which losses are measured, and others that are left out there
+_PARTS_OF_JUMPS = 8  # of the bags for a loss that jumps: of two parts, few rows at the jump would decide
+_ENOUGH_FOR_PARTS = 100  # bags
 _BLOCK_NUMBERS = 2**22
 _SEED = 20261119  # of which units these are, where there are more
 
@@ -62,8 +64,8 @@ class LossSource:
             losses = np.asarray(self.function(predictions, truth), dtype=float)
         if losses.shape != truth.shape[:1]:
             raise ValueError(
-                f"The loss must be elementwise: one value for each of {len(truth)} rows. Got an array of shape "
-                f"{losses.shape}."
+                f"The loss function must return one value for each of the {len(truth)} rows, not their average. It "
+                f"returned an array of shape {losses.shape}."
             )
         return losses
 
@@ -129,10 +131,10 @@ class LossSource:
     # -------------------------------------------------------------------------------------------------------- measured
 
     def changes(self, units: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """Return how leaving out another unit changes the loss at a unit, in each of two halves of the bags.
+        """Return how leaving out another unit changes the loss at a unit, in each of some parts of the bags.
 
-        Shape (2, n_units, n_others); NaN where no bag of a half is without both. If all bags are averaged, both halves
-        are all of them.
+        Shape (n_parts, n_units, n_others); NaN where no bag of a part is without both. If all bags are averaged, both
+        parts are all of them.
         """
         self._refuse_refitted()
         average = self.average
@@ -141,16 +143,18 @@ class LossSource:
         chosen = np.flatnonzero(place[self.of_rows] >= 0)
         rows, of_units, truth = self.numbers[chosen], place[self.of_rows[chosen]], self.truth[chosen]
         counts = np.bincount(of_units, minlength=len(units))
-        found = np.zeros((2, len(units), len(others)))
+        n_parts = _PARTS_OF_JUMPS if self.name == "zero_one" and len(average.bags) >= _ENOUGH_FOR_PARTS else 2
+        n_parts = n_parts if average.drawn else 2
+        found = np.zeros((n_parts, len(units), len(others)))
         without = average.bags.outside(others) * (1.0 if average.drawn else average.weights[:, None])
-        halves = [slice(0, None, 2), slice(1, None, 2)] if average.drawn else [slice(None)]
+        parts = [slice(first, None, n_parts) for first in range(n_parts)] if average.drawn else [slice(None)]
         for block, raw in self._blocks(rows):
             outputs = average.outputs(raw)
             lacks = average.lacks(rows[block]).astype(float)
-            for half, bags in enumerate(halves):
+            for part, bags in enumerate(parts):
                 changed = self._changed(outputs[bags], lacks[bags], without[bags], truth[block])
-                np.add.at(found[half], of_units[block], changed)
-        if len(halves) == 1:
+                np.add.at(found[part], of_units[block], changed)
+        if len(parts) == 1:
             found[1] = found[0]
         found /= counts[:, None]
         return found
@@ -248,8 +252,8 @@ class Evidence:
     def measured(self) -> float:
         """An estimate of a bound on the remainder's mean square in squared units, without bagging noise.
 
-        Each factor is from one half of the bags, so that their noise is independent and has no part in the product. It
-        is NaN where too few bags are without any two rows.
+        The two factors of a square are from different parts of the bags, so that their noise is independent and has no
+        part in the product. It is NaN where too few bags are without any two rows.
         """
         first = self.sources[0]
         kept, n = np.unique(first.of_rows), first.average.law.n_samples
@@ -261,7 +265,8 @@ class Evidence:
             changes = changes - self.sources[1].changes(units, others)
         changes /= self.unit
         changes[:, units[:, None] == others] = np.nan
-        products = changes[0] * changes[1]
+        n_parts = len(changes)
+        products = (changes.sum(axis=0) ** 2 - (changes**2).sum(axis=0)) / (n_parts * (n_parts - 1))
         known = np.isfinite(products)
         if known.sum() < products.size / 2:
             return math.nan

@@ -1,4 +1,4 @@
-"""The error of a model at rows it has not seen, from the bags that do not contain them."""
+"""The error of a model on unseen rows, from the bags that do not contain them."""
 
 import math
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import check_choice, hold_read_only
-from stablebag._wording import ROWS
+from stablebag._wording import ROWS, number
 from stablebag.measuring.error_intervals import ErrorInterval, Evidence, LossSource
 from stablebag.measuring.leave_one_out import chosen_rows, left_out_at_rows
 from stablebag.measuring.losses import BoundedLoss, loss_function
@@ -24,25 +24,25 @@ from stablebag.proving.error_bounds import check_confidence_level
 class LeaveOneOutError:
     """The mean loss at the training rows, each predicted by the bags without it.
 
-    Made by `leave_one_out_error`.
+    Returned by `leave_one_out_error`.
 
     Attributes
     ----------
     value : float
         The mean loss.
     standard_error : float
-        The standard deviation of the losses divided by the root of their number. Losses at different rows are not quite
-        independent, so this is an approximation; `interval` says how good it is. If the model was fitted with groups,
-        rows of one group may depend on each other in any way: it is then the standard deviation of the groups' total
-        deviations from the mean.
+        The standard deviation of the losses divided by the square root of their number. This is an approximation,
+        because losses at different rows are not quite independent; `interval` states how good it is. If the model was
+        fitted with groups, rows of the same group may depend on each other in any way: only groups are then taken as
+        independent.
     losses : ndarray of shape (n_rows,)
         The loss at each row.
     rows : ndarray of shape (n_rows,)
-        The rows of these losses.
+        The positions of these rows.
     n_undefined : int
-        How many rows are skipped because they are in every bag, so that there is no prediction without them.
+        The number of rows skipped because they are in every bag, so there is no prediction without them.
     units : str
-        How many groups the rows belong to, in words; empty if there are none.
+        The number of groups that the rows belong to, in words; empty if the model was fitted without groups.
     """
 
     value: float
@@ -122,18 +122,18 @@ class LeaveOneOutError:
         return Evidence.of([self._source], [self.losses])
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with the loss at each row, under the positions of the rows."""
+        """Return a pandas DataFrame with the loss at each row, indexed by the positions of the rows."""
         import pandas as pd
 
         return pd.DataFrame({"loss": self.losses}, index=pd.Index(self.rows, name="row"))
 
     def __repr__(self) -> str:
         of = f" of {self.units}" if self.units else ""
-        off = "unknown" if math.isnan(self.standard_error) else f"{self.standard_error:.2g}"
+        off = "unknown" if math.isnan(self.standard_error) else number(float(f"{self.standard_error:.2g}"))
         if self.standard_error == 0:
             off = "unknown: all losses are equal"
-        skipped = f"; {ROWS.count(self.n_undefined)} in every bag skipped" if self.n_undefined else ""
-        return f"{self.value:.4g} (standard error {off}) over {ROWS.count(len(self.rows))}{of}{skipped}"
+        skipped = f"; skipped {ROWS.count(self.n_undefined)} in every bag" if self.n_undefined else ""
+        return f"{number(self.value)} (standard error {off}) over {ROWS.count(len(self.rows))}{of}{skipped}"
 
 
 def leave_one_out_error(
@@ -144,28 +144,30 @@ def leave_one_out_error(
     rows: Any = None,
     random_state: Any = None,
 ) -> LeaveOneOutError:
-    """Estimate the error of a fitted model from the bags without each row: the out-of-bag error, for any scheme.
+    """Estimate the error of a fitted model on unseen rows: the out-of-bag error, for any scheme.
 
-    It is the error of a model fitted to one row less, which stability keeps close to the error of the model itself. If
-    the model was fitted with groups, a row is predicted by the bags without its group: the error at rows of new groups.
+    Each training row is predicted by the bags that do not contain it. This is the error of a model fitted to one row
+    less, which stability keeps close to the error of the model itself. If the model was fitted with groups, a row is
+    predicted by the bags without its group, so this is the error at rows of new groups.
 
     Parameters
     ----------
     model : BaggedRegressor or BaggedClassifier
         A fitted model.
     loss : str, callable or None, default=None
-        "squared" or "absolute" for a regressor. For a classifier "zero_one", "log" or "brier"; "probability", one minus
-        the probability of the true class; or "ramp", which is at least the zero-one loss and falls from 1 to 0 while
-        the true class leads by 0 to 0.5. Or ``loss(prediction, y)``, elementwise, where the prediction of a classifier
-        is its class probabilities, and that of a regressor of several outputs has a column for each; as a `BoundedLoss`
-        it can have a proved interval. None is "squared" for a regressor and "zero_one" for a classifier.
+        For a regressor, "squared" (the default) or "absolute". For a classifier, "zero_one" (the default), "log",
+        "brier", "probability" (one minus the probability of the true class), or "ramp" (falls from 1 to 0 as the lead
+        of the true class grows from 0 to 0.5, and is at least the zero-one loss). Or a function ``loss(prediction, y)``
+        that returns one value per row. The prediction of a classifier is its class probabilities, and that of a
+        regressor of several outputs has a column for each. A `BoundedLoss` can have a proved interval.
     undefined : {"raise", "skip"}, default="raise"
         What to do with rows that are in every bag.
     rows : int, array-like of int or None, default=None
-        The training rows to predict, by position, or how many of them to draw at random; None predicts all. Of very
-        many rows, some are enough: the standard error says how far. Choose rows without looking at their targets.
+        The training rows to predict, by position, or the number of rows to draw at random. None predicts all. Of very
+        many rows, a sample is enough: the standard error shows how precise it is. Choose rows without looking at their
+        targets.
     random_state : None, int, RandomState or Generator, default=None
-        Which rows are drawn if `rows` is a number.
+        Determines which rows are drawn if `rows` is a number.
 
     Returns
     -------
@@ -187,11 +189,11 @@ def leave_one_out_error(
     undefined = check_choice(undefined, "undefined", owner, ("raise", "skip"))
     check_bagged(model, owner, outputs="any")
     if not callable(loss):
-        refuse_several_outputs(model, owner, ", or a loss of your own of all outputs")
+        refuse_several_outputs(model, owner, ", or a function of all outputs as loss")
     chosen = chosen_rows(rows, len(fitted(model).y), ROWS, random_state, owner)
     losses, source = losses_of(model, loss, chosen, undefined, owner)
     units, known = model.units_, source.numbers
-    unit = float(np.abs(losses).max()) or 1.0  # a unit whose squares stay floats
+    unit = float(np.abs(losses).max()) or 1.0  # avoids overflow of squares
     of_units = None if units.are_rows else units.of_rows[known]
     error = unit * _standard_error(losses / unit, of_units)
     groups = "" if of_units is None else units.noun.count(len(np.unique(of_units)))
@@ -202,7 +204,7 @@ def leave_one_out_error(
 def losses_of(
     model: Any, loss: Any, chosen: np.ndarray | None, undefined: str, owner: str
 ) -> tuple[np.ndarray, LossSource]:
-    """The loss at each of the chosen rows that some bag is without, and where it comes from."""
+    """Return the loss at each chosen row that is not in every bag, and the source of the losses."""
     predicted = left_out_at_rows(model, undefined="raise" if undefined == "raise" else "nan", rows=chosen)
     average: BagAverage = fitted(model).average
     classifier = average.classes is not None
@@ -214,24 +216,26 @@ def losses_of(
     known = np.flatnonzero(model.bags_.n_without[units.of_rows[numbers]] > 0)
     if not len(known):
         every = f"Every {units.noun.singular} is in every bag"
-        raise ValueError(f"{every}, so there is no error to estimate. Use more or smaller bags.")
+        raise ValueError(f"{every}, so there is no unseen row to predict. Use more or smaller bags.")
     source = LossSource(model, average, name, loss, function, numbers[known], y[known], len(predicted))
     losses = source.loss(predicted[known], y[known])
     if not np.isfinite(losses).all():
         row = int(numbers[known[np.argmax(~np.isfinite(losses))]])
         raise ValueError(
-            f"The loss at row {row} is {losses[np.argmax(~np.isfinite(losses))]}. Clip predictions to a range, or use "
-            "a loss that stays finite; targets of extreme size may have to be divided by a unit."
+            f"The loss at row {row} is {losses[np.argmax(~np.isfinite(losses))]}. Clip predictions with "
+            "prediction_range, use another loss, or rescale the targets if they are extremely large."
         )
     if isinstance(loss, BoundedLoss) and not (losses.min() >= 0 and losses.max() <= loss.upper):
         worst = losses.max() if losses.max() > loss.upper else losses.min()
         what = "larger than declared" if worst > loss.upper else "negative"
-        raise ValueError(f"A loss is {worst:g}, {what}: BoundedLoss has upper={loss.upper:g}, and 0 is the smallest.")
+        raise ValueError(
+            f"A loss is {worst:g}, {what}. A BoundedLoss with upper={loss.upper:g} must be between 0 and this number."
+        )
     return losses, source
 
 
 def _standard_error(losses: np.ndarray, units: np.ndarray | None) -> float:
-    """The standard error of the mean; if rows belong to units, it assumes independence only between units."""
+    """Return the standard error of the mean; with units, only losses of different units are taken as independent."""
     if units is None:
         return float(losses.std(ddof=1)) / math.sqrt(len(losses)) if len(losses) > 1 else math.nan
     totals = np.bincount(np.unique(units, return_inverse=True)[1], weights=losses - losses.mean())

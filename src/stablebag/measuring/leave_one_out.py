@@ -1,4 +1,4 @@
-"""The prediction without each training row, from the bags already fitted, without refitting."""
+"""The prediction without each training row, computed from the fitted bags without refitting."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,8 +18,8 @@ from stablebag.models.parallel import counted
 from stablebag.models.rows import fingerprint, index_of, validated_rows
 from stablebag.proving.outputs import scope_of
 
-_LEFT_OUT = 2**22  # predictions without rows that are held at once
-_BY_FAR = 1e-9  # of a probability: far more than rounding
+_LEFT_OUT = 2**22  # predictions without a row that are in memory at the same time
+_CLEAR = 1e-9  # difference of probabilities, far larger than rounding errors
 
 
 def leave_one_out(
@@ -32,37 +32,37 @@ def leave_one_out(
     y_train: Any = None,
     fit_params: dict[str, Any] | None = None,
 ) -> Perturbations:
-    """Measure how far each training row moves the predictions of a bagged model, without refitting.
+    """Measure how far predictions of a bagged model change without each training row, without refitting.
 
-    The prediction without row i is the average over the bags that do not contain it: one matrix product for all rows
-    and points. If leaving out row i changes the range to which predictions are clipped, they are clipped to the range
-    without it, as in a fit without it. If the model was fitted with groups, groups are left out in place of rows.
+    The prediction without row i is the average over the bags that do not contain it. This takes one matrix product for
+    all rows and points. If leaving out row i changes the range to which predictions are clipped, the prediction without
+    it is clipped to that range, as after a refit. If the model was fitted with groups, groups are left out instead.
 
-    A fitted model holds the models of all its bags. If they do not fit into memory, pass the training rows as `X_train`
-    instead of fitting: each bag is then fitted, predicts at X and is dropped. The numbers are the same.
+    A fitted model keeps the models of all its bags. If they do not fit into memory, do not fit the model, but pass the
+    training rows as `X_train`: each bag is then fitted, predicts at X and is discarded. The numbers are the same.
 
     Parameters
     ----------
     model : BaggedRegressor or BaggedClassifier
-        A fitted model. With `X_train`, any model: a clone is fitted, and the model itself stays as it is.
+        A fitted model. With `X_train`, it may be unfitted: a clone is fitted, and the model is not changed.
     X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
-        The points at which to predict, or what `model.predict_once` predicted at them.
+        The points at which to predict, or the result of `model.predict_once` at these points.
     rows : int, array-like of int or None, default=None
-        The rows to leave out, by position, or how many of them to draw at random; with groups, groups by number. None
-        leaves out each. A result for some of the rows says so, and no bound on all rows is shown next to it.
+        The positions of the rows to leave out, or the number of rows to draw at random; with groups, the numbers of the
+        groups. None leaves out each of them. Bounds on all rows are not shown next to a result for some of the rows.
     random_state : None, int, RandomState or Generator, default=None
-        Which rows are drawn if `rows` is a number.
+        Determines which rows are drawn if `rows` is a number.
     X_train : array-like, sparse array or data frame of shape (n_samples, n_features), RowSource or None, default=None
-        The training rows, to fit bag by bag without keeping any fitted bag. None uses the bags of a fitted model.
+        The training rows, to fit one bag after the other without keeping them. None uses the bags of a fitted model.
     y_train : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        The targets of `X_train`. A RowSource already has them.
+        The targets of `X_train`. A RowSource already contains them.
     fit_params : dict or None, default=None
-        More arguments of the model's `fit` to `X_train`, for example ``{"groups": patients}``.
+        Further arguments for the fit to `X_train`, for example ``{"groups": patients}``.
 
     Returns
     -------
     Perturbations
-        For a classifier, those of each class's probability; with several outputs, those of each.
+        For a classifier, the changes of each class probability; with several outputs, those of each output.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def leave_one_out(
     >>> leave_one_out(model.fit(X[:400], y[:400]), X[400:]).left_out.shape
     (400, 42)
 
-    The same numbers, without ever holding more than a few of the 400 trees:
+    The same numbers, with only a few of the 400 trees in memory at any time:
 
     >>> leave_one_out(model, X[400:], X_train=X[:400], y_train=y[:400]).left_out.shape
     (400, 42)
@@ -82,22 +82,23 @@ def leave_one_out(
     if X_train is None:
         if y_train is not None or fit_params is not None:
             name, value = ("y_train", y_train) if y_train is not None else ("fit_params", fit_params)
-            raise refuse_value(name, owner, "None without X_train", value, "a fitted model is not fitted again.")
-        reason = "for other estimators use leave_one_out_refit."
+            reason = "nothing is fitted without X_train. Pass X_train as well."
+            raise refuse_value(name, owner, "None if X_train is None", value, reason)
+        reason = "for other estimators, use leave_one_out_refit."
         check_bagged(model, owner, reason=reason, outputs="any")
         fit = fitted(model)
         average, raw, points, index = fit.average, fit.raw(X), fit.fingerprint_of(X), fit.index_of(X)
     else:
         check_bagged(model, owner, fitted=False)
         if not isinstance(fit_params, dict | None):
-            raise refuse_type("fit_params", owner, "a dict of arguments for fit, or None", fit_params)
+            raise refuse_type("fit_params", owner, "None or a dict of arguments for fit", fit_params)
         average, raw, points, index = _stream(clone(model), X, X_train, y_train, fit_params or {})
     chosen = chosen_rows(rows, average.law.n_samples, average.units.noun, random_state, owner)
     return perturbations_of(average, raw, points, index, chosen)
 
 
 def _stream(model: Any, X: Any, X_train: Any, y_train: Any, fit_params: dict[str, Any]) -> tuple[Any, Any, str, Any]:
-    """Fit bag by bag and keep only the predictions at the points; with what identifies and names these."""
+    """Fit one bag after the other, and keep only predictions; also return the fingerprint and index of the points."""
     job = prepare_fit(model, X_train, y_train, **fit_params)
     points = validated_rows(model, X, reset=False, ensure_min_samples=1)
     raw = []
@@ -109,11 +110,11 @@ def _stream(model: Any, X: Any, X_train: Any, y_train: Any, fit_params: dict[str
 
 
 def undecided_blocks(model: Any, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield blocks of points with the probabilities there with all rows and without each, of a fitted classifier.
+    """Yield a classifier's probabilities with all rows and without each, at points where a row may flip the class.
 
-    Points, given by their places, are left out if it is certain that no row changes the class with the highest
-    probability: because it leads even on average over those bags that speak most against it, as many as are without
-    any row. With many rows nearly all points are such, and the product of all rows and points is what takes long.
+    Points are yielded in blocks, with their positions. A point is skipped if the predicted class leads even in the
+    average over the least favourable bags, as few as any row leaves: then no row can change it. With many rows, this
+    skips nearly all points, and so most of the product of rows and points, which takes the time.
     """
     average = fitted(model).average
     if not average.drawn or average.special_units:
@@ -131,13 +132,13 @@ def undecided_blocks(model: Any, X: Any) -> Iterator[tuple[np.ndarray, np.ndarra
 
 
 def _is_clear(prediction: np.ndarray, raw: np.ndarray, fewest: int) -> np.ndarray:
-    """Whether the class that leads at each point does so by far in the average over any `fewest` bags or more."""
+    """Return at which points the predicted class clearly leads in the average over any `fewest` or more bags."""
     best = prediction.argmax(axis=1)
     leading = np.take_along_axis(raw, best[None, :, None], axis=2)[..., 0]
     clear = np.ones(len(best), dtype=bool)
     for other in range(prediction.shape[1]):
         ahead = np.partition(leading - raw[..., other], fewest - 1, axis=0)[:fewest].mean(axis=0)
-        clear &= (ahead > _BY_FAR) | (best == other)
+        clear &= (ahead > _CLEAR) | (best == other)
     return clear
 
 
@@ -146,7 +147,7 @@ def _points_at_once(model: Any) -> int:
 
 
 def left_out_blocks(model: Any, X: Any) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-    """Yield blocks of points, as a slice, with a fitted model's predictions there with all rows and without each."""
+    """Yield a fitted model's predictions with all rows and without each, for blocks (slices) of points."""
     average, place = fitted(model).average, 0
     step = _points_at_once(model)
     for _, raw in fitted(model).raw_blocks(X):
@@ -158,17 +159,16 @@ def left_out_blocks(model: Any, X: Any) -> Iterator[tuple[slice, np.ndarray, np.
 
 
 def left_out_at_rows(model: Any, *, undefined: str = "raise", rows: np.ndarray | None = None) -> np.ndarray:
-    """Return the prediction of a fitted model at each training row, averaged over the bags without that row.
+    """Return the prediction at each training row, averaged over the bags without that row.
 
-    Rows that are in every bag are refused, or NaN if `undefined` is "nan". With `rows`, it is for some rows only, given
-    by their positions. The result is kept with the model, so that asking again costs nothing.
+    Rows in every bag raise an error, or give NaN if `undefined` is "nan". `rows` limits the result to some positions.
+    The model caches the result.
     """
     check_choice(undefined, "undefined", "left_out_at_rows", ("raise", "nan"))
     fit = fitted(model)
     if fit.X is None:
         raise ValueError(
-            "This needs the predictions at the training rows, and the model has kept none of them. Fit it with "
-            "keep_rows=True."
+            "Cannot predict at the training rows, because the model did not store them. Fit it with keep_rows=True."
         )
     if undefined == "raise":
         fit.average.refuse_units_in_every_bag()
@@ -178,9 +178,9 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise", rows: np.ndarray |
 def perturbations_of(
     average: Any, raw: Any, points: str | None = None, index: Any = None, rows: np.ndarray | None = None
 ) -> Perturbations:
-    """Return the perturbations that follow from each bag's predictions, not yet clipped, at the named points.
+    """Return the perturbations computed from the bags' predictions before clipping.
 
-    With `rows`, only these are left out.
+    `points` is the fingerprint of the points and `index` has their labels. `rows` limits which rows are left out.
     """
     prediction, outputs = average.prediction([raw]), average.outputs(raw)
     scope = replace(scope_of(average), n_points=len(prediction), points=points)
@@ -195,15 +195,15 @@ def perturbations_of(
 
 
 def chosen_rows(rows: Any, n: int, noun: Noun, random_state: Any, owner: str) -> np.ndarray | None:
-    """Return rows as an option gives them: None for all, those that are named by position, or so many at random."""
+    """Return the positions of the rows to use; None for all. An integer draws that many at random."""
     if rows is None:
         return None
     if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
         size = check_integer(rows, "rows", owner, minimum=1)
         if size > n:
-            raise refuse_value("rows", owner, f"at most the {noun.count(n)} that there are", size)
+            raise refuse_value("rows", owner, f"at most {n:,}, the number of {noun.plural}", size)
         return np.sort(Seeds.from_random_state(random_state, owner).generator().choice(n, size, replace=False))
-    expected = f"how many to draw, or positions from 0 to {n - 1:,}, each once"
+    expected = f"an integer (how many to draw) or a list of distinct positions from 0 to {n - 1:,}"
     chosen = as_positions(rows, "rows", owner, expected)
     if not len(chosen) or chosen.min() < 0 or chosen.max() >= n or len(np.unique(chosen)) < len(chosen):
         raise refuse_value("rows", owner, expected, rows)

@@ -20,7 +20,10 @@ def _squared(prediction: np.ndarray, y: np.ndarray) -> Any:
     distance = np.abs(prediction - y)
     square = distance**2
     if ((square == 0) & (distance > 0)).any():
-        raise ValueError("The targets are so small that their squares are zero in floats. Divide them by a unit.")
+        raise ValueError(
+            "The targets are so small that squared errors underflow to zero. Multiply the targets by a constant, or "
+            "use another loss."
+        )
     return square
 
 
@@ -119,14 +122,14 @@ def loss_function(loss: Any, classifier: bool, owner: str) -> tuple[str, Callabl
     known: dict[str, Callable[..., Any]] = _CLASSIFICATION if classifier else _REGRESSION
     name = next(iter(known)) if loss is None else loss
     if not isinstance(name, str):
-        raise refuse_type("loss", owner, f"one of {sorted(known)} or a function of prediction and y", loss)
+        raise refuse_type("loss", owner, f"one of {sorted(known)} or a function of (prediction, y)", loss)
     if name not in known:
         reason = (
-            f"it is for a {'regressor' if classifier else 'classifier'}."
+            f"this loss is for a {'regressor' if classifier else 'classifier'}."
             if name in (_REGRESSION if classifier else _CLASSIFICATION)
             else ""
         )
-        raise refuse_value("loss", owner, f"one of {sorted(known)} or a function of prediction and y", loss, reason)
+        raise refuse_value("loss", owner, f"one of {sorted(known)} or a function of (prediction, y)", loss, reason)
     return name, known[name]
 
 

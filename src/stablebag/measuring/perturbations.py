@@ -1,4 +1,4 @@
-"""Perturbations: how far leaving out each row moves each prediction."""
+"""Perturbations: how far each prediction changes when a row is left out."""
 
 import json
 import math
@@ -35,17 +35,17 @@ from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.units import Units, plain
 
 # ---------------------------------------------------------------------------------------------------------------- names
-# What rows, points and classes are called: the labels of data frames and of groups, in place of positions.
+# The labels of rows, points and classes, taken from data frames and groups.
 
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """The labels of what is left out, of the points and of the classes; None where they are only counted.
+    """The labels of rows, points and classes; None where positions are used instead.
 
     Attributes
     ----------
     rows : ndarray or None
-        One for each row, or unit, that can be left out.
+        One label for each row, or group, that can be left out.
     points : pandas Index or None
         The index of the frame of test points.
     classes : ndarray or None
@@ -58,22 +58,22 @@ class Names:
 
     @classmethod
     def of(cls, units: Units, points: Any = None, classes: np.ndarray | None = None) -> "Names":
-        """Return the names of these units, with those of points and classes."""
+        """Return the names of these units, points and classes."""
         counted = units.ids.is_counted and not units.has_labels
         return cls(None if counted else units.labels, points, classes)
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
-        """Return what rows are called; without names, their positions."""
+        """Return the names of rows, or their positions if they have none."""
         return rows if self.rows is None else self.rows[rows]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return them as lists that JSON takes; what is no number or text is written as one."""
+        """Return the names as lists for JSON. Other types than numbers and strings become strings."""
         parts = {"rows": self.rows, "points": self.points, "classes": self.classes}
         return {name: [_written(value) for value in part] for name, part in parts.items() if part is not None}
 
     @classmethod
     def from_dict(cls, values: dict[str, list[Any]]) -> "Names":
-        """Read back what `to_dict` returned."""
+        """Return the names that `to_dict` has written."""
         return cls(**{name: _array(part) for name, part in values.items()})
 
 
@@ -91,14 +91,12 @@ def _array(values: list[Any]) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------------------------------------------ summaries
-# Summaries over rows of how far they move predictions; a line of distances may stand for many rows that are alike.
-#
-# `pooled` has one line for each row, or for rows that are alike, along its first axis. `counts` says how many rows each
-# line stands for; None is one each.
+# Summaries of the changes over rows. `pooled` holds the absolute changes, with rows along its first axis. Rows that are
+# in the same bags share one line, and `counts` has the number of rows of each line; None stands for one each.
 
 
 def share_above(pooled: np.ndarray, epsilon: float, counts: np.ndarray | None = None) -> np.ndarray:
-    """Return the share of rows whose distance is more than epsilon.
+    """Return the share of rows whose change is larger than epsilon.
 
     >>> share_above(np.array([0.1, 0.3, 0.2]), 0.15, np.array([6, 1, 1])).item()
     0.25
@@ -110,7 +108,7 @@ def share_above(pooled: np.ndarray, epsilon: float, counts: np.ndarray | None = 
 
 
 def exceeded_by(allowed: int, pooled: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
-    """Return the smallest distance that at most so many rows exceed.
+    """Return the smallest change that at most `allowed` rows exceed.
 
     >>> exceeded_by(1, np.array([0.1, 0.3, 0.2]), np.array([6, 1, 1])).item()
     0.2
@@ -118,7 +116,7 @@ def exceeded_by(allowed: int, pooled: np.ndarray, counts: np.ndarray | None = No
     n_rows = len(pooled) if counts is None else int(counts.sum())
     if allowed >= n_rows:
         return np.zeros(pooled.shape[1:])
-    # The largest `allowed` may exceed it, so it is the next one in order; no more than these are strictly larger.
+    # The `allowed` largest changes may exceed it, so it is the next one in order.
     place = n_rows - 1 - allowed
     if counts is None:
         return np.asarray(np.partition(pooled, place, axis=0)[place])
@@ -128,7 +126,7 @@ def exceeded_by(allowed: int, pooled: np.ndarray, counts: np.ndarray | None = No
 
 
 def shares_above(pooled: np.ndarray, levels: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
-    """Return the shares of rows whose distance is more than each level, along the last axis.
+    """Return the share of rows whose change is larger than each level, along the last axis.
 
     >>> shares_above(np.array([[0.1], [0.3], [0.2]]), np.array([0.0, 0.15, 0.3]), np.array([6, 1, 1])).tolist()
     [[1.0, 0.25, 0.0]]
@@ -142,11 +140,11 @@ def shares_above(pooled: np.ndarray, levels: np.ndarray, counts: np.ndarray | No
 
 
 def norm(pooled: np.ndarray, order: float, counts: np.ndarray | None = None) -> np.ndarray:
-    """Return (mean over rows of the distance to this power)^(1 / order).
+    """Return (mean over rows of the change to the power of `order`)^(1 / order).
 
-    If no distance is off by more than u, through rounding, neither is a norm of order one or more (Minkowski). Of order
-    below one, it is the mean of the powers that is off by u^order at most: rows whose distance is zero but for rounding
-    count then, and two ways to work out the same distances may differ in the eighth digit.
+    If rounding errors of the changes are at most u, so are those of a norm of order one or more (Minkowski). Below
+    order one, the mean of the powers can be off by u^order. Rows whose change is a rounding error then count, and two
+    ways to compute the same changes may differ in the eighth digit.
 
     >>> norm(np.array([0.0, 0.5]), 1, np.array([9, 1])).item()
     0.05
@@ -160,7 +158,7 @@ def norm(pooled: np.ndarray, order: float, counts: np.ndarray | None = None) -> 
         if counts is None:
             return np.asarray(np.sqrt(np.einsum("i...,i...->...", pooled, pooled) / len(pooled)))
         return np.asarray(np.sqrt(np.einsum("i,i...,i...->...", counts, pooled, pooled) / counts.sum()))
-    unit = np.where(largest > 0, largest, 1.0)  # in other units, powers of large order leave the range of floats
+    unit = np.where(largest > 0, largest, 1.0)  # without it, powers of large order overflow
     return np.asarray(unit * _mean((pooled / unit) ** order, counts) ** (1 / order))
 
 
@@ -171,25 +169,24 @@ def _mean(pooled: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
 
 
 # ----------------------------------------------------------------------------------------------------------- bag spread
-# `BagSpread`: how much the bags of an ensemble differ, and what of a perturbation is due to that.
 
 
 @dataclass(frozen=True, eq=False)
 class BagSpread:
-    """How much the bags of an ensemble differ in their predictions.
+    """How much the predictions of the bags differ.
 
     Attributes
     ----------
     deviation : ndarray of shape (n_points,) or (n_points, n_classes)
-        The standard deviation of the prediction over bags; an estimate if the bags were drawn.
-    extent : ndarray like deviation, or None
-        The difference between the largest and the smallest prediction over bags.
+        The standard deviation of the prediction over bags. It is an estimate if the bags were drawn at random.
+    extent : ndarray of the same shape, or None
+        The difference between the largest and the smallest prediction of a bag.
     n_bags : int or None
-        The number of bags that were drawn; None if they are all possible bags.
+        The number of bags that were drawn; None if these are all possible bags.
     n_without : ndarray of shape (n_samples,) or None
         The number of drawn bags that do not contain each row; None if bags were not drawn.
-    n_rows : ndarray like n_without, or None
-        How many rows each of these numbers is of; None if of one each.
+    n_rows : ndarray of the same shape as n_without, or None
+        The number of rows that each entry of `n_without` stands for; None stands for one each.
     """
 
     deviation: np.ndarray
@@ -203,19 +200,19 @@ class BagSpread:
 
     @classmethod
     def checked(cls, values: dict[str, Any], shape: tuple[int, ...]) -> "BagSpread":
-        """Return what was read from a file, whose numbers must be such as can be measured."""
+        """Return the spread that was read from a file; values that cannot be measured raise an error."""
         spread = cls(**values)
         of_points = [spread.deviation] + ([] if spread.extent is None else [spread.extent])
         counts = [part for part in (spread.n_bags, spread.n_without, spread.n_rows) if part is not None]
         if not all(part.shape == shape and np.isfinite(part).all() and (part >= 0).all() for part in of_points):
-            raise ValueError("the spread of the bags is no finite number at each point")
+            raise ValueError("the spread of the bags must be finite and nonnegative at each point")
         if not all(np.asarray(part).dtype.kind in "iu" and np.min(part) >= 1 for part in counts):
-            raise ValueError("bags or rows are counted by numbers below one")
+            raise ValueError("numbers of bags and rows must be at least 1")
         return spread
 
     @property
     def noise(self) -> np.ndarray:
-        """The root mean square over rows of what drawing the bags at random adds to a perturbation."""
+        """The bagging noise: the root mean square over rows of what drawing bags at random adds to a change."""
         if self.n_bags is None or self.n_without is None:
             return np.zeros(self.deviation.shape)
         variance = np.average(1 / self.n_without - 1 / self.n_bags, weights=self.n_rows)
@@ -224,9 +221,8 @@ class BagSpread:
 
 
 # -------------------------------------------------------------------------------------------------------- perturbations
-# Perturbations: how far each training row moves each prediction, measured.
 
-_FORMAT = 1  # of files; one that does not say is of the first
+_FORMAT = 1  # of saved files; a file without a format has this one
 _MOST_STEPS = 1000
 _BLOCK_BYTES = 2**26
 _WAYS = {
@@ -234,47 +230,48 @@ _WAYS = {
     Rerun.ALL: "all bags",
     Rerun.ANEW: "refits",
     Rerun.ALONE: "refits",
-    Rerun.REPLACED: "refits with {} replaced",
+    Rerun.REPLACED: "refits",
 }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Perturbations:
-    """The predictions at some points with all training rows and without each of them.
+    """How far predictions change when training rows are left out one at a time.
 
-    Made by `leave_one_out` and its relatives. Every summary has one value per test point (and class), or one for all
-    points with ``over_points="max"`` or ``"mean"``. What is measured here is about these data and these points; what
-    holds for all is a `Certificate`. With bags drawn at random, a part of what is measured is their noise.
+    Returned by `leave_one_out`, `leave_one_out_refit` and `replace_one_refit`. Each summary has one value per test
+    point (and class), or one for all points with ``over_points="max"`` or ``"mean"``. The numbers are measured: they
+    hold for these data and points. A `Certificate` holds for all. If bags were drawn at random, a part of each change
+    is `noise`.
 
     Parameters
     ----------
     prediction : ndarray of shape (n_points,) or (n_points, n_classes)
         The prediction with all rows.
     left_out : ndarray of shape (n_rows, n_points) or (n_rows, n_points, n_classes), or LeftOut
-        The prediction without each row. Of very many rows it is held once for all that are in the same bags; then
-        ``left_out[rows]`` gives some of it, and the whole array is made where it is asked for and small.
+        The prediction without each row. With very many rows, those in the same bags share one copy: use
+        ``left_out[rows]`` for some of them. The full array is only made if it is small.
     rows : ndarray of shape (n_rows,), or range
-        The training rows that were left out.
+        The training rows that were left out, by position.
     distances : ndarray of shape (n_repeats, n_rows, n_points) or None, default=None
-        The distances under several seeds of a randomized learner; `prediction` and `left_out` are then averages over
-        the seeds.
+        The absolute changes under several seeds of a randomized learner. `prediction` and `left_out` are then averages
+        over the seeds.
     bags : BagSpread or None, default=None
-        How much the bags of an ensemble differ, if they were reused.
+        How much the bags differ, if bags were reused.
     noise_known : bool, default=True
-        Whether the noise of drawing bags is known. It is not if bags were drawn anew for each row, or for a loss.
+        Whether the bagging noise is known. It is unknown if bags were drawn again for each row, or for a loss.
     scope : Scope or None, default=None
-        What was measured, to compare it with what a certificate is about; None if that is not known.
+        What was measured, to compare it with what a certificate covers. None if unknown.
     names : Names or None, default=None
-        What rows, points and classes are called; without names they are counted.
+        The labels of rows, points and classes. None uses their positions.
 
     Examples
     --------
     >>> import numpy as np
     >>> from stablebag.measuring import Perturbations
-    >>> moved = Perturbations(np.array([0.5]), np.array([[0.4], [0.8], [0.5], [0.6]]), rows=np.arange(4))
-    >>> moved.values.ravel().round(3).tolist()
+    >>> changes = Perturbations(np.array([0.5]), np.array([[0.4], [0.8], [0.5], [0.6]]), rows=np.arange(4))
+    >>> changes.values.ravel().round(3).tolist()
     [0.1, 0.3, 0.0, 0.1]
-    >>> moved.delta(0.2), moved.epsilon(0.25).round(3), moved.max().round(3)
+    >>> changes.delta(0.2), changes.epsilon(0.25).round(3), changes.max().round(3)
     (array([0.25]), array([0.1]), array([0.3]))
     """
 
@@ -286,7 +283,7 @@ class Perturbations:
     noise_known: bool = True
     scope: Scope | None = None
     names: Names = None  # type: ignore[assignment]  # made below
-    _lines: LeftOut = field(init=False, repr=False)  # `left_out` behind one set of methods, dense or sparse
+    _lines: LeftOut = field(init=False, repr=False)  # `left_out`, whether dense or shared between rows
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prediction", as_reals(self.prediction, "prediction", "Perturbations"))
@@ -304,45 +301,48 @@ class Perturbations:
         if self.names is None:
             object.__setattr__(self, "names", Names())
         if self.prediction.ndim not in (1, 2):
-            raise refuse_value("prediction", "Perturbations", "of one or two axes", self.prediction.shape)
+            raise refuse_value("prediction", "Perturbations", "one- or two-dimensional", self.prediction.shape)
         expected = (len(self.rows), *self.prediction.shape)
         if self.left_out.shape != expected:
-            reason = "it is one prediction without each row, shaped like the one with all rows."
+            reason = "it has the prediction without each row, so its shape is (len(rows), *prediction.shape)."
             raise refuse_value("left_out", "Perturbations", f"of shape {expected}", self.left_out.shape, reason)
-        of_points = {"prediction": self.prediction, "left_out": self._extremes}  # finite if all are
+        of_points = {"prediction": self.prediction, "left_out": self._extremes}  # these are finite only if all are
         if self.distances is not None:
             of_points["distances"] = self.distances.max(axis=(0, 1), initial=0.0)
         for name, values in of_points.items():
             if not np.isfinite(values).all():
                 point = int(np.argwhere(~np.isfinite(values))[0][0])
-                raise ValueError(f"The {name} at point {point} is NaN or infinite. Clip predictions to a range.")
+                raise ValueError(
+                    f"The {name} at point {point} is NaN or infinite, so no change can be computed. Clip predictions "
+                    "with prediction_range, for example FixedRange(0, 100)."
+                )
 
     # ------------------------------------------------------------------------------------------------ what is measured
 
     @property
     def noun(self) -> Noun:
-        """What was left out: rows, or units such as patients."""
+        """The word for what was left out: row or group."""
         return ROWS if self.scope is None else self.scope.noun
 
     @property
     def differences(self) -> np.ndarray:
-        """The prediction with all rows minus that without row i: positive if the row pulls it up."""
+        """The prediction with all rows minus the one without row i; positive if the row pulls the prediction up."""
         signed: np.ndarray = self.prediction - np.asarray(self.left_out)
         return signed
 
     @property
     def values(self) -> np.ndarray:
-        """L_i, how far row i moves each prediction; shaped like `left_out`."""
+        """The absolute changes L_i of each prediction, in the shape of `left_out`."""
         mean: np.ndarray = np.abs(self.differences) if self.distances is None else self.distances.mean(axis=0)
         return mean
 
     def delta(self, epsilon: float, over_points: str | None = None) -> Any:
-        """Return the share of rows that move the prediction by more than `epsilon`.
+        """Return the share of rows that change the prediction by more than `epsilon`.
 
         Parameters
         ----------
         epsilon : float
-            A perturbation, in the units of the prediction.
+            A change, in the units of the prediction.
         over_points : {"max", "mean"} or None, default=None
             How to summarize over points; None returns one value per point.
 
@@ -354,15 +354,15 @@ class Perturbations:
         return _summary(self._by_points(lambda pooled: share_above(pooled, epsilon, self._counts)), over_points)
 
     def worst_case_delta(self, epsilon: float, over_points: str | None = None) -> Any:
-        """Return the largest chance, over rows, that leaving out a row moves the prediction by more than `epsilon`.
+        """Return the largest probability, over rows, that leaving out the row changes the prediction by over `epsilon`.
 
-        This is delta in the paper's Definition 3, where the chance is over the seed of a randomized learner and must be
-        small for *every* row. It is measured by the share of the repeats, which is 0 or 1 without repeats.
+        This is delta in the paper's Definition 3: the probability is over the seed of a randomized learner, and must be
+        small for *every* row. It is measured as the share of repeats, which is 0 or 1 without repeats.
 
         Parameters
         ----------
         epsilon : float
-            A perturbation, in the units of the prediction.
+            A change, in the units of the prediction.
         over_points : {"max", "mean"} or None, default=None
             As in `delta`.
 
@@ -380,12 +380,12 @@ class Perturbations:
         return _summary(self._by_points(largest_chance), over_points)
 
     def epsilon(self, delta: float, over_points: str | None = None) -> Any:
-        """Return the smallest perturbation that at most a share `delta` of the rows exceeds.
+        """Return the smallest change that at most a share `delta` of the rows exceeds.
 
         Parameters
         ----------
         delta : float
-            A share of the training rows, in [0, 1].
+            A fraction of the training rows, in [0, 1].
         over_points : {"max", "mean"} or None, default=None
             As in `delta`.
 
@@ -407,9 +407,9 @@ class Perturbations:
         Returns
         -------
         epsilon : ndarray of shape (n_steps,)
-            Zero, and the distances at which some share changes; 1,000 of them, evenly spread, if there are more.
+            Zero, and the changes at which delta drops; if there are more than 1,000, then 1,000 spread evenly.
         delta : ndarray of shape (n_steps,) or (n_steps, n_points)
-            The share of rows that move the prediction by more than that.
+            The share of rows that change the prediction by more than epsilon.
         """
         epsilon = self._levels()
         levels = epsilon + self._rounding
@@ -417,7 +417,7 @@ class Perturbations:
         return epsilon, np.stack([_summary(share, over_points) for share in delta])
 
     def mean(self, over_points: str | None = None) -> Any:
-        """Return the mean over rows.
+        """Return the mean change over rows.
 
         Parameters
         ----------
@@ -431,7 +431,7 @@ class Perturbations:
         return self.norm(1, over_points)
 
     def max(self, over_points: str | None = None) -> Any:
-        """Return the largest perturbation over rows: the worst case.
+        """Return the largest change over rows.
 
         Parameters
         ----------
@@ -450,8 +450,8 @@ class Perturbations:
         Parameters
         ----------
         order : float
-            Positive; 1 is the mean, 2 the root mean square, ``math.inf`` the largest. Below 1, distances that are zero
-            but for rounding count: few digits hold.
+            A positive number: 1 for the mean, 2 for the root mean square, ``math.inf`` for the largest change. Below 1,
+            rounding errors weigh heavily, and only a few digits are reliable.
         over_points : {"max", "mean"} or None, default=None
             As in `delta`.
 
@@ -463,17 +463,17 @@ class Perturbations:
         return _summary(self._by_points(lambda pooled: norm(pooled, order, self._counts)), over_points)
 
     def in_sample(self) -> np.ndarray:
-        """Return how far each row moves the prediction *at that row*; the points must be the training rows in order."""
+        """Return how far each row changes the prediction at itself. The points must be all training rows, in order."""
         if self.scope is not None and self.scope.grouping is not None:
             raise ValueError(
-                f"What is left out here are {self.noun.plural}, which have several rows each. In-sample perturbations "
-                "are of single rows: fit without groups."
+                f"in_sample needs single rows, but here {self.noun.plural} of several rows were left out. Fit without "
+                "groups."
             )
         rows, places = np.asarray(self.rows), np.arange(len(self.rows))
         if len(self.prediction) <= rows.max():
             raise ValueError(
-                f"In-sample perturbations need the training rows as points, but there are {len(self.prediction)} "
-                f"points and a row {rows.max()}. Ask for the predictions at all training rows."
+                f"in_sample needs the training rows as points, but row {rows.max()} is not among the "
+                f"{len(self.prediction)} points. Pass all training rows as X."
             )
         if self.distances is not None:
             repeated: np.ndarray = self.distances[:, places, rows].mean(axis=0)
@@ -481,12 +481,12 @@ class Perturbations:
         return np.asarray(np.abs(self.prediction[rows] - np.asarray(self.left_out)[places, rows]))
 
     def in_sample_delta(self, epsilon: float) -> float:
-        """Return the share of rows that move the prediction at that row by more than `epsilon`.
+        """Return the share of rows that change the prediction at that row by more than `epsilon`.
 
         Parameters
         ----------
         epsilon : float
-            A perturbation, in the units of the prediction.
+            A change, in the units of the prediction.
 
         Returns
         -------
@@ -496,24 +496,24 @@ class Perturbations:
         return float(np.mean(self.in_sample() > epsilon + self._rounding))
 
     def distribution(self, point: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distances at one point, or at all together, and how many rows each is of, for histograms.
+        """Return the absolute changes at one point, or at all points together, with their counts, for histograms.
 
         Parameters
         ----------
         point : int or None, default=None
-            The test point; None counts all points together.
+            The position of the test point; None pools all points.
 
         Returns
         -------
         distances : ndarray
-            For a classifier, of all classes.
+            The absolute changes; for a classifier, of all classes.
         counts : ndarray of int, of the same length
-            One each, unless rows that are in the same bags are held together.
+            The number of rows for each; it is 1, unless rows in the same bags share an entry.
         """
         if point is not None:
             point = check_integer(point, "point", "Perturbations.distribution", minimum=0)
             if point >= len(self.prediction):
-                expected = f"below {len(self.prediction)}, the number of points"
+                expected = f"less than the number of points, {len(self.prediction)}"
                 raise refuse_value("point", "Perturbations.distribution", expected, point)
         points = slice(None) if point is None else slice(point, point + 1)
         values = self._distances(points).reshape(self._n_lines, -1)
@@ -521,29 +521,29 @@ class Perturbations:
         return values[counts > 0].ravel(), np.repeat(counts[counts > 0], values.shape[1])
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows, or units, that move each prediction most, and how far, with sign.
+        """Return the rows, or groups, that change each prediction most, and by how much, with sign.
 
         Effects below `noise` are mostly noise: with other bags, other rows would come first. More bags reduce it.
 
         Parameters
         ----------
         k : int, default=5
-            The number of rows; all of them if there are fewer.
+            The number of rows to return; if there are fewer rows, all of them.
 
         Returns
         -------
         rows : ndarray of shape (n_points, k)
-            What these rows or units are called, the most influential first; for a classifier, by Euclidean norm over
-            classes. Rows are called by the names given to `fit`, or by the index of the training frame, or else by
-            their positions; `forget` takes the same names.
+            The row IDs or group labels, most influential first; for a classifier, by the Euclidean norm over classes.
+            Row IDs are those given to `fit`, or the index of the training frame, or positions. `forget` takes the same
+            row IDs.
         effects : ndarray of shape (n_points, k) or (n_points, k, n_classes)
-            The prediction with all rows minus that without this row: positive if the row pulls it up.
+            The prediction with all rows minus the one without this row; positive if the row pulls the prediction up.
         """
         k = min(check_integer(k, "k", "Perturbations.most_influential", minimum=1), len(self.rows))
 
         def first(values: np.ndarray) -> np.ndarray:
             size = values if values.ndim == 2 else np.sqrt((values**2).sum(axis=-1))
-            return np.argsort(-size, axis=0, kind="stable")[: k + 1].T  # a line may have no row, if none is in no bag
+            return np.argsort(-size, axis=0, kind="stable")[: k + 1].T  # one more: the line for no bag may have no row
 
         order = np.concatenate([first(values) for _, values in self._blocks(pooled=False)])
         rows, lines = (
@@ -552,7 +552,7 @@ class Perturbations:
         return self.names.of_rows(rows), self.prediction[:, None] - self._lines.pick(lines)
 
     def row_norms(self) -> np.ndarray:
-        """Return the root mean square over points of how far each row moves the predictions; shape (n_rows,)."""
+        """Return the root mean square over points of the changes due to each row; shape (n_rows,)."""
         largest = max(float(np.max(values)) for _, values in self._blocks(pooled=False)) or 1.0
         total: Any = 0.0
         for _, values in self._blocks(pooled=False):
@@ -560,16 +560,16 @@ class Perturbations:
         return np.asarray(self._lines.spread_to_rows(np.sqrt(total / self.prediction.size) * largest))
 
     def flips(self, rule: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
-        """Return which rows flip a classifier's decision at which points when they are left out.
+        """Return which rows change a classifier's decision at which points when they are left out.
 
-        Measured, not proved: what is proved about label sets is in their `guarantee`.
+        This is measured. For what is guaranteed about label sets, see their `guarantee`.
 
         Parameters
         ----------
         rule : callable or None, default=None
-            ``rule(scores)`` returns which labels are chosen, as bool of the same shape (n_points, n_classes); two
-            decisions differ if no label is in both. None is the class with the highest probability, as `predict` has
-            it, which is flipped if it is no longer among the highest, up to rounding.
+            ``rule(scores)`` returns the chosen labels as a boolean array of the same shape (n_points, n_classes). Two
+            decisions differ if they have no label in common. None stands for the class with the highest probability, as
+            in `predict`; it changes if it no longer has the highest probability, up to rounding.
 
         Returns
         -------
@@ -581,24 +581,24 @@ class Perturbations:
         >>> from stablebag import inflated_argmax
         >>> from stablebag.measuring import Perturbations
         >>> left_out = np.array([[[0.45, 0.55]], [[0.7, 0.3]]])
-        >>> moved = Perturbations(np.array([[0.52, 0.48]]), left_out, rows=np.arange(2))
-        >>> moved.flips().ravel(), moved.flips(lambda scores: inflated_argmax(scores, 0.1)).ravel()
+        >>> changes = Perturbations(np.array([[0.52, 0.48]]), left_out, rows=np.arange(2))
+        >>> changes.flips().ravel(), changes.flips(lambda scores: inflated_argmax(scores, 0.1)).ravel()
         (array([ True, False]), array([False, False]))
         """
         if rule is not None and not callable(rule):
-            raise refuse_type("rule", "Perturbations.flips", "a function of scores, or None for the highest", rule)
+            raise refuse_type("rule", "Perturbations.flips", "None or a function of scores", rule)
         if self.prediction.ndim != 2 or self._columns == "output":
             raise ValueError(
-                "Decisions are between classes, and here is one number at each point, or one for each output. Use a "
-                "classifier's probabilities, as leave_one_out measures them."
+                "flips needs the class probabilities of a classifier, but these are the predictions of a regressor, a "
+                "loss or a distance. Call flips on what leave_one_out returns for a classifier."
             )
         found = [flipped(self.prediction[points], self._lines.lines(points), rule) for points in self._point_blocks()]
         return np.asarray(self._lines.spread_to_rows(np.concatenate(found, axis=1)))
 
-    # ----------------------------------------------------------------------------- made from it: losses and distances
+    # --------------------------------------------------------------------------------------------- losses and distances
 
     def loss(self, function: Callable[[np.ndarray, np.ndarray], Any], y_test: Any) -> "Perturbations":
-        """Return the perturbations of a loss at the points.
+        """Return how far a loss at the points changes.
 
         Parameters
         ----------
@@ -610,25 +610,28 @@ class Perturbations:
         Returns
         -------
         Perturbations
-            Those of the loss in place of the prediction. At the training rows themselves, `in_sample` then returns how
-            much each row's own loss depends on it.
+            The changes of the loss. If the points are the training rows, `in_sample` then returns how much the loss at
+            each row depends on that row.
         """
         y_test = as_array(y_test, "y_test", "Perturbations.loss", "one target for each point")
         if y_test.shape[:1] != self.prediction.shape[:1]:
-            reason = "it is one target for each point."
-            raise refuse_value("y_test", "Perturbations.loss", f"{len(self.prediction)} targets", y_test.shape, reason)
+            expected = f"of shape ({len(self.prediction)},), one target for each point"
+            raise refuse_value("y_test", "Perturbations.loss", expected, y_test.shape)
         if not callable(function):
             expected = "a function of predictions and targets"
             raise refuse_type("function", "Perturbations.loss", expected, function)
         if self.distances is not None:
-            raise ValueError("A loss cannot be computed from distances under several seeds. Measure with n_repeats=1.")
+            raise ValueError("A loss cannot be computed for several seeds together. Measure with n_repeats=1.")
         try:
             with_all = _losses(function, self.prediction, y_test)
         except (TypeError, ValueError, ArithmeticError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError  # its own may take other arguments
-            raise kind(f"The loss cannot be worked out with these targets: {error}.") from error
+            kind = TypeError if isinstance(error, TypeError) else ValueError  # a subclass may take other arguments
+            raise kind(f"The loss function failed on the predictions and y_test: {error}.") from error
         if with_all.shape[:1] != y_test.shape[:1]:
-            raise ValueError(f"The loss must be elementwise: one value for each of {len(y_test)} points, no average.")
+            raise ValueError(
+                f"The loss function must return one value for each of the {len(y_test)} points, not their average. It "
+                f"returned an array of shape {with_all.shape}."
+            )
         lines = np.stack([_losses(function, prediction, y_test) for prediction in self._all_lines()])
         without = self._lines.replaced(lines, with_all)
         scope = None if self.scope is None else replace(self.scope, quantity=Quantity.LOSS, range_length=None)
@@ -637,12 +640,12 @@ class Perturbations:
         return Perturbations(with_all, without, self.rows, noise_known=known, scope=scope, names=names)
 
     def in_norm(self) -> "Perturbations":
-        """Return the Euclidean distances between vectors of probabilities, or of outputs, in place of one for each.
+        """Return one change per point: the Euclidean distance between vectors of probabilities, or of outputs.
 
-        A distance has no sign: `differences` are the distances themselves, and the prediction is zero.
+        A distance has no sign, so `differences` holds the distances, and `prediction` is zero.
         """
         if self.prediction.ndim == 1:
-            raise ValueError("There is one number at each point, whose distance is already in `values`.")
+            raise ValueError("in_norm needs several classes or outputs, but each point has one number. Use `values`.")
         distances = None if self.distances is None else np.sqrt((self.distances**2).sum(axis=-1))
         moved = np.sqrt(((self.prediction - self._all_lines()) ** 2).sum(axis=-1))
         lengths = -moved if distances is None else -distances.mean(axis=0)
@@ -663,30 +666,30 @@ class Perturbations:
             self, prediction=zeros, left_out=left_out, distances=distances, bags=bags, scope=scope, names=names
         )
 
-    # ---------------------------------------------------------------------------- noise and scale, which are estimates
+    # ------------------------------------------------------------------------------------------------ noise (estimated)
 
     @property
     def noise(self) -> np.ndarray:
-        """The root mean square over rows of the noise of drawing bags at random; zero if none were drawn.
+        """The bagging noise, as the root mean square over rows; zero if no bags were drawn at random.
 
-        It is an estimate: with B bags of which k_i do not contain row i, the difference between the two averages has
-        variance s^2 (1 / k_i - 1 / B), where s^2 is the variance over bags.
+        It is an estimate. If k_i of B bags do not contain row i, the difference between the two averages has variance
+        s^2 (1 / k_i - 1 / B), where s^2 is the variance over bags.
         """
         if not self.noise_known:
             raise ValueError(
-                "The noise of the bags is not known here: they were drawn anew for each row, or these are the "
-                "perturbations of a loss. Use leave_one_out on a fitted model, before any loss."
+                "The bagging noise is unknown, because bags were drawn again for each row or because this is a loss. "
+                "Use the noise of what leave_one_out returns for the fitted model."
             )
         return np.zeros(self.prediction.shape) if self.bags is None else self.bags.noise
 
     def debiased_rms(self, over_points: str | None = None) -> Any:
-        """Return the root mean square over rows without the noise of the bags; zero if there is nothing but noise.
+        """Return the root mean square over rows with the bagging noise removed; zero if there is only noise.
 
         Parameters
         ----------
         over_points : {"max", "mean"} or None, default=None
-            As in `delta`. "mean" is the root of the mean square over points, which removes the noise from all points
-            together and is the most precise.
+            As in `delta`. Here "mean" is the root of the mean square over points. It removes the noise from all points
+            together, which is most precise.
 
         Returns
         -------
@@ -698,7 +701,7 @@ class Perturbations:
 
     def _without_noise(self, root: np.ndarray, over_points: str | None = None) -> Any:
         noise = self.noise
-        unit = max(float(root.max(initial=0.0)), float(noise.max(initial=0.0))) or 1.0  # its squares stay floats
+        unit = max(float(root.max(initial=0.0)), float(noise.max(initial=0.0))) or 1.0  # avoids overflow of squares
         square = (root / unit) ** 2 - (noise / unit) ** 2
         if over_points == "mean":
             return np.sqrt(np.maximum(square.mean(axis=0), 0.0)) * unit
@@ -708,28 +711,28 @@ class Perturbations:
     def estimated_scale(self) -> np.ndarray:
         """Twice the standard deviation over bags, R*(D, x) of Theorem 12: estimated from the bags that were drawn."""
         if self.bags is None:
-            raise ValueError("There are no bags to estimate a scale from. Use leave_one_out on a bagged model.")
+            raise ValueError("estimated_scale needs reused bags. Use leave_one_out with a fitted bagged model.")
         scale: np.ndarray = 2 * self.bags.deviation
         return scale
 
     @property
     def estimated_range(self) -> np.ndarray:
-        """The range of the predictions over the bags that were drawn; over all bags it can only be larger."""
+        """The range of the predictions over the bags that were drawn. Over all possible bags it can only be larger."""
         if self.bags is None or self.bags.extent is None:
-            raise ValueError("There are no bags to estimate a range from. Use leave_one_out on a bagged model.")
+            raise ValueError("estimated_range needs reused bags. Use leave_one_out with a fitted bagged model.")
         return self.bags.extent
 
-    # ------------------------------------------------------------------------------------------------- in and out again
+    # ------------------------------------------------------------------------------------------------------------ files
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one line per row, point (and class): left out, difference, distance.
+        """Return a pandas DataFrame with one line per training row and point (and class).
 
-        Rows, or units, points and classes are called as in the training data, in the frame of test points and by their
-        labels; what has no name is counted.
+        Rows, groups, points and classes keep the labels of the data; without labels, they have their positions. The
+        columns are the prediction with all rows and without this one, the difference, and its absolute value.
         """
         import pandas as pd
 
-        left_out = np.asarray(self.left_out)  # refused if there are very many rows
+        left_out = np.asarray(self.left_out)  # raises an error if there are very many rows
         heads = [self.noun.singular, "point", self._columns][: self.left_out.ndim]
         named = (self.names.points, self.names.classes)
         counted = (range(size) for size in self.prediction.shape)
@@ -745,12 +748,12 @@ class Perturbations:
         return frame
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one file, a ``.npz`` or a ``.json`` file depending on its ending; whole or not at all.
+        """Save to a ``.npz`` or ``.json`` file.
 
         Parameters
         ----------
         path : str or Path
-            The file to write.
+            The file to write. It is written completely or not at all.
         """
         values = {part.name: getattr(self, part.name) for part in fields(self) if part.init}
         spread = values.pop("bags")
@@ -768,7 +771,7 @@ class Perturbations:
 
     @classmethod
     def load(cls, path: str | Path) -> "Perturbations":
-        """Read what `save` wrote.
+        """Load what `save` has written.
 
         Parameters
         ----------
@@ -781,16 +784,16 @@ class Perturbations:
         """
         ending = _ending(path)
         if not Path(path).is_file():
-            raise FileNotFoundError(f"There is no file {shown(str(path))} to read.")
+            raise FileNotFoundError(f"There is no file {shown(str(path))}. Check the path.")
         try:
             return cls._read(Path(path), ending)
         except (MemoryError, OtherFormatError):
             raise
-        except Exception as error:  # whatever a damaged file can be read as
+        except Exception as error:  # a damaged file can raise anything
             why = str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
             raise ValueError(
-                f"The file {shown(str(path))} is damaged, or not one that Perturbations.save has written ({why}). "
-                "Measure again, and save that."
+                f"The file {shown(str(path))} is damaged or was not written by Perturbations.save ({why}). Measure and "
+                "save again."
             ) from error
 
     @classmethod
@@ -800,7 +803,7 @@ class Perturbations:
                 arrays = {name: archive[name] for name in archive.files}
         else:
             arrays = {name: np.array(value) for name, value in json.loads(path.read_text()).items()}
-        # A number or a word comes back as an array without axes.
+        # Numbers and strings come back as arrays without axes.
         values = {name: value if value.ndim else value.item() for name, value in arrays.items()}
         refuse_format(values.pop("format", _FORMAT), _FORMAT, f"The file {shown(str(path))}")
         spread = {name.removeprefix("bags."): values.pop(name) for name in list(values) if name.startswith("bags.")}
@@ -812,33 +815,35 @@ class Perturbations:
         return cls(**values, bags=BagSpread.checked(spread, values["prediction"].shape) if spread else None)
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """Return the repr for notebooks."""
         return preformatted(repr(self))
 
     def __repr__(self) -> str:
         n_points, of = len(self.prediction), "point" if self.prediction.ndim == 1 else self._columns
-        several = "" if of == "point" else f" of {self.prediction.shape[1]} {'classes' if of == 'class' else 'outputs'}"
+        several = "" if of == "point" else f", {self.prediction.shape[1]} {'classes' if of == 'class' else 'outputs'}"
         points = f"{n_points:,} point{'' if n_points == 1 else 's'}{several}"
-        way = "" if self.scope is None else f" ({_WAYS[self.scope.rerun].format(self.noun.any_one)})"
+        way = "" if self.scope is None else f" ({_WAYS[self.scope.rerun]})"
         left_out = self.noun.count(len(self.rows))
         if self.scope is not None and self.scope.n_rows is not None:
             left_out = f"{len(self.rows):,} of {self.noun.count(self.scope.n_samples)}"
+        how = "replaced" if self.scope is not None and self.scope.rerun is Rerun.REPLACED else "left out"
+        how += "" if len(self.rows) == 1 else " one at a time"
         table = self._table()
         width = max(22, *map(len, table))
         lines = [
-            f"Perturbations by {left_out} at {points}{way}",
+            f"Perturbations: {left_out} {how}, {points}{way}",
             f"{'':<{width}}{f'average {of}':>16}{f'worst {of}':>14}",
         ]
         for name, value in table.items():
             lines.append(f"{name:<{width}}{number(np.mean(value)):>16}{number(np.max(value)):>14}")
         if not self.noise_known:
-            lines.append("  how much of it is noise of bags drawn at random is not known")
+            lines.append("  bagging noise: unknown")
         return "\n".join(lines)
 
     # ------------------------------------------------------------------------------------------------------- details
 
     def _table(self) -> dict[str, np.ndarray]:
-        """The summaries that are shown, in one walk over the points."""
+        """Return the summaries that `repr` shows, in one pass over the points."""
         allowed = whole_rows(0.05, self._n_pooled)
 
         def all_at_once(pooled: np.ndarray) -> np.ndarray:
@@ -846,16 +851,16 @@ class Perturbations:
             return np.stack([norms[0], exceeded_by(allowed, pooled, self._counts), *norms[1:]], axis=-1)
 
         many = self.noun.plural
-        names = (f"mean over {many}", f"95 % of {many}, at most", "largest", "root mean square")
+        names = (f"mean over {many}", "95th percentile", "largest", "root mean square")
         table = dict(zip(names, np.moveaxis(self._by_points(all_at_once), -1, 0), strict=True))
         if self.bags is not None and self.bags.n_bags is not None:
-            table["  bagging noise, estimated"] = self.noise
-            table["  without that noise"] = self._without_noise(table["root mean square"])
+            table["  bagging noise (estimated)"] = self.noise
+            table["  without bagging noise"] = self._without_noise(table["root mean square"])
         return {name: np.where(value <= self._rounding, 0.0, value) for name, value in table.items()}
 
     @property
     def _columns(self) -> str:
-        """What several numbers at a point are of."""
+        """The word for the columns of the prediction."""
         return "output" if self.scope is not None and self.scope.quantity is Quantity.OUTPUT else "class"
 
     @property
@@ -864,7 +869,7 @@ class Perturbations:
 
     @property
     def _counts(self) -> np.ndarray | None:
-        """How many rows each line of distances is of; None if of one each."""
+        """The number of rows of each line; None stands for one each."""
         return self._lines.counts
 
     @property
@@ -873,46 +878,46 @@ class Perturbations:
 
     @cached_property
     def _rounding(self) -> float:
-        """What rounding can make of sums over all bags: a distance at most this far above epsilon is a tie."""
+        """The rounding error of sums over all bags: a change at most this far above epsilon counts as equal to it."""
         ends = (float(np.abs(array).max(initial=0.0)) for array in (self.prediction, self._extremes))
         n_bags = None if self.bags is None else self.bags.n_bags
         return max(8, 4 * (n_bags or 0)) * float(np.finfo(float).eps * max(ends))
 
     @cached_property
     def _extremes(self) -> np.ndarray:
-        """The largest absolute value of the predictions without a row at each point, without an array of all."""
+        """The largest absolute prediction without a row at each point, computed in blocks to save memory."""
         blocks = (self._lines.lines(points) for points in self._point_blocks())
         ends = [np.maximum(some.max(axis=0, initial=0.0), -some.min(axis=0, initial=0.0)) for some in blocks]
         return np.concatenate([np.empty((0, *self.prediction.shape[1:])), *ends])
 
     def _all_lines(self) -> np.ndarray:
-        """The predictions without each row; of rows that are alike, once."""
+        """Return the predictions without each row; rows in the same bags share one line."""
         self._lines.refuse_if_large(self._n_lines)
         return np.asarray(self._lines.lines(slice(None)))
 
     def _distances(self, points: slice) -> np.ndarray:
-        """How far each line is from the prediction at some points, averaged over repeats."""
+        """Return the absolute change of each line at some points, averaged over repeats."""
         if self.distances is not None:
             return np.asarray(self.distances[:, :, points].mean(axis=0))
         self._lines.refuse_if_large(self._n_lines, len(self.prediction[points]))
         return np.asarray(np.abs(self.prediction[points] - self._lines.lines(points)))
 
     def _point_blocks(self) -> Iterator[slice]:
-        """Walk the points by blocks, so that no second array of rows by points is made."""
+        """Yield blocks of points, so that no second array of rows by points is held in memory."""
         n_lines = self._n_lines * (1 if self.distances is None else len(self.distances))
         step = max(1, _BLOCK_BYTES // max(1, 8 * n_lines * math.prod(self.prediction.shape[1:])))
         for first in range(0, len(self.prediction), step):
             yield slice(first, min(first + step, len(self.prediction)))
 
     def _blocks(self, *, pooled: bool = True) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield the distances by blocks of points.
+        """Yield the absolute changes by blocks of points.
 
-        If pooled, rows and repeats are along the first axis, and a probability over seeds is a share of the repeats.
-        Otherwise distances are averaged over the repeats.
+        If pooled, rows and repeats are along the first axis, so that the share of repeats estimates a probability over
+        seeds. Otherwise, changes are averaged over repeats.
         """
         for points in self._point_blocks():
             if self.distances is None:
-                # With the rows of a point next to each other in memory, sums over rows are several times as fast.
+                # Sums over rows are several times faster with the rows of a point next to each other in memory.
                 lines = np.moveaxis(self._lines.lines(points), 0, -1)
                 moved = np.empty(lines.shape)
                 np.subtract(self.prediction[points][..., None], lines, out=moved)
@@ -922,11 +927,11 @@ class Perturbations:
                 yield points, repeats.reshape(-1, *repeats.shape[2:]) if pooled else repeats.mean(axis=0)
 
     def _by_points(self, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Apply a function to the pooled distances, with rows along the first axis before it and points after it."""
+        """Apply a function that reduces the pooled changes over rows (first axis) to each block of points."""
         return np.concatenate([function(pooled) for _, pooled in self._blocks()])
 
     def _levels(self) -> np.ndarray:
-        """Zero, and distances at which the share of some point changes: all of them, or evenly spread ones."""
+        """Return zero and the changes at which delta drops at some point: all of them, or an even selection."""
         n_lines = self._n_lines * (1 if self.distances is None else len(self.distances))
         few = n_lines * self.prediction.size <= _BLOCK_BYTES // 8
 
@@ -945,7 +950,7 @@ class Perturbations:
 def flipped(
     prediction: np.ndarray, left_out: np.ndarray, rule: Callable[[np.ndarray], np.ndarray] | None = None
 ) -> np.ndarray:
-    """Return which rows flip the decision at which of some points, as `Perturbations.flips` does.
+    """Return which rows change the decision at which points, as `Perturbations.flips` does.
 
     >>> flipped(np.array([[0.6, 0.4]]), np.array([[[0.5, 0.5]], [[0.4, 0.6]]])).ravel()
     array([False,  True])
@@ -953,7 +958,7 @@ def flipped(
     if rule is not None:
         with_all = rule(prediction)
         return np.array([~(with_all & rule(without)).any(axis=1) for without in left_out])
-    rounding = 1e-12 * max(1.0, float(np.abs(left_out).max(initial=0.0)))  # of sums over a thousand bags
+    rounding = 1e-12 * max(1.0, float(np.abs(left_out).max(initial=0.0)))  # error of sums over a thousand bags
     best = prediction.argmax(axis=1)
     own = np.take_along_axis(left_out, best[None, :, None], axis=2)[..., 0]
     behind: np.ndarray = left_out.max(axis=2) - own > rounding
@@ -965,7 +970,7 @@ def _losses(
 ) -> np.ndarray:
     losses = np.asarray(function(prediction, y_test))
     if losses.dtype.kind == "c":
-        raise TypeError("losses are real numbers, and these are complex")
+        raise TypeError("it returned complex numbers instead of real ones")
     return losses.astype(float)
 
 
@@ -978,8 +983,8 @@ def _summary(values: np.ndarray, over_points: str | None) -> Any:
 
 def _ending(path: str | Path) -> str:
     if not isinstance(path, str | Path):
-        raise refuse_type("path", "Perturbations", "a path, as a text", path)
+        raise refuse_type("path", "Perturbations", "a string or a Path", path)
     ending = Path(path).suffix
     if ending not in (".npz", ".json"):
-        raise refuse_value("path", "Perturbations", "a .npz or .json file", str(path))
+        raise refuse_value("path", "Perturbations", "a file name that ends in .npz or .json", str(path))
     return ending

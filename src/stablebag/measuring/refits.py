@@ -1,4 +1,4 @@
-"""The definition: what refits without a row, or with another in its place, change."""
+"""How predictions change when a model is refitted without a row, or with another row in its place."""
 
 import itertools
 import math
@@ -22,6 +22,7 @@ from stablebag._checks import (
     hold_read_only,
     refuse_type,
     refuse_value,
+    shown,
 )
 from stablebag._seeds import RandomState, Seeds
 from stablebag.measuring.perturbations import Names, Perturbations, norm
@@ -51,11 +52,11 @@ from stablebag.resampling.schemes import as_law
 from stablebag.resampling.units import Units
 
 # ------------------------------------------------------------------------------------------------------- altered tables
-# What refits share: which rows are left when a unit is left out or replaced, and what a bagged estimator is told.
+# Which rows remain when a unit (a row or a group) is left out or replaced, and the IDs that a bagged model gets.
 
 
 def units_for(estimator: Any, X: Any, n_samples: int, row_ids: Any, groups: Any, owner: str) -> Units:
-    """Return what is left out; a fitted model of as many rows knows what its units are."""
+    """Return the units to leave out; by default, those of a fitted model with the same number of rows."""
     known = getattr(estimator, "units_", None)
     if row_ids is None and groups is None and isinstance(known, Units) and known.n_rows == n_samples:
         return known
@@ -63,32 +64,32 @@ def units_for(estimator: Any, X: Any, n_samples: int, row_ids: Any, groups: Any,
 
 
 def rows_without(units: Units, unit: int) -> np.ndarray:
-    """Return all rows but those of a unit."""
+    """Return all rows except those of a unit."""
     return np.delete(np.arange(units.n_rows), units.rows_of(np.array([unit])))
 
 
 def replacing_units(units: Units, groups: Any, n_rows: int, owner: str) -> Units:
-    """Return the units of the replacements, in the order of what they replace."""
+    """Return the units of the replacements, in the order of the units they replace."""
     if not units.are_groups:
         if groups is not None:
-            reason = "rows are replaced here. Give groups as well, or leave it out."
-            raise refuse_value("groups_replacement", owner, "None without groups", groups, reason)
+            reason = "single rows are replaced. Pass groups as well, or drop groups_replacement."
+            raise refuse_value("groups_replacement", owner, "None if groups is None", groups, reason)
         return units
     if groups is None:
-        reason = "they tell which rows take the place of which unit."
-        raise refuse_value("groups_replacement", owner, "the unit of each replacement", None, reason)
+        reason = "every group needs the rows that replace it."
+        raise refuse_value("groups_replacement", owner, "the group of each replacement row", None, reason)
     others = Units.of_groups(groups, n_rows, owner)
     if len(others) != len(units) or any(name not in others.ids for name in units.ids):
-        missing = [name for name in units.ids if name not in others.ids] or ["more units than there are"]
-        reason = f"every unit needs its replacement. Without one, or one too many: {missing[0]!r}."
-        raise refuse_value("groups_replacement", owner, "the same units as groups", len(others), reason)
+        missing = [name for name in units.ids if name not in others.ids]
+        why = f"group {missing[0]!r} has no replacement." if missing else "some of these groups replace no group."
+        raise refuse_value("groups_replacement", owner, "made of the same groups as 'groups'", groups, why)
     now = np.empty(len(units), dtype=np.intp)
     now[others.ids.positions(units.ids.names, owner)] = np.arange(len(units))
     return Units(units.ids, now[others.of_rows], noun=units.noun)
 
 
 def rows_replaced(units: Units, others: Units, unit: int) -> np.ndarray:
-    """Return rows of a table with its replacements below: all, but for a unit the rows that take its place."""
+    """Return the rows with a unit replaced; replacements are numbered after the n_rows training rows."""
     own, new = units.rows_of(np.array([unit])), units.n_rows + others.rows_of(np.array([unit]))
     if len(own) == len(new):
         rows = np.arange(units.n_rows)
@@ -99,12 +100,12 @@ def rows_replaced(units: Units, others: Units, unit: int) -> np.ndarray:
 
 
 def names_of_rows(estimator: Any, units: Units, *below: Units, prefix: str = "") -> dict[str, Any]:
-    """Return what tells a bagged model, also as a last step, which rows it gets, so that its bags are matched."""
+    """Return the fit parameter with row IDs or groups for a bagged model, also as a last step, to match its bags."""
     if isinstance(estimator, BaggedEnsemble):
         names = np.concatenate([part.names_of_rows for part in (units, *below)])
         return {f"{prefix}{'groups' if units.are_groups else 'row_ids'}": names}
     if get_config()["enable_metadata_routing"]:
-        # Groups are requested by bagged models; that names are, is for users to say.
+        # Bagged models request groups. Row IDs are routed only if the user requests them.
         return names_of_rows(bagged_last(estimator), units, *below) if units.are_groups else {}
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
@@ -115,15 +116,15 @@ def names_of_rows(estimator: Any, units: Units, *below: Units, prefix: str = "")
 
 
 def bagged_last(estimator: Any) -> Any:
-    """Return the bagged model at the heart of pipelines and target transformers, or else None."""
+    """Return the bagged model inside pipelines and target transformers, or None."""
     return bagged_in(estimator).get(_path_to_last_step(estimator))
 
 
 def for_one_less(estimator: Any, n_samples: int, owner: str) -> Any:
-    """Return the estimator for n - 1 rows, or units.
+    """Return the estimator for n - 1 rows or groups.
 
-    An ensemble that sees all rows (the estimator itself, or the last step of the pipeline around it) uses Q_{n-1}, not
-    its scheme at n - 1. One that sees fewer rows, inside a search or another ensemble, is left as it is.
+    An ensemble that is fitted to all rows (the estimator itself, or the last step of a pipeline) uses Q_{n-1} instead
+    of its scheme at n - 1. An ensemble inside a search or another ensemble gets fewer rows and is not changed.
     """
     smaller, bagged, whole = clone(estimator), bagged_in(estimator), _path_to_last_step(estimator)
     if whole in bagged:
@@ -133,7 +134,7 @@ def for_one_less(estimator: Any, n_samples: int, owner: str) -> Any:
 
 
 def _path_to_last_step(estimator: Any) -> str:
-    """The name of the estimator at the heart of pipelines and target transformers, which see all rows."""
+    """Return the parameter path to the estimator inside pipelines and target transformers, which gets all rows."""
     if isinstance(estimator, Pipeline):
         name, step = estimator.steps[-1]
         return f"{name}__{_path_to_last_step(step)}"
@@ -143,11 +144,10 @@ def _path_to_last_step(estimator: Any) -> str:
 
 
 # --------------------------------------------------------------------------------------------------------------- refits
-# The prediction without each training row, or with it replaced, by refitting any estimator.
 
 _MOST_REPEATS = 1_000_000
-_REFITS_AT_ONCE = 16  # refits of a bagged model whose bags are held at once
-_ROWS_AT_ONCE = 256  # refits are handed out in portions, because the rows of n refits are n^2 numbers
+_REFITS_AT_ONCE = 16  # refits of a bagged model whose bags are in memory at the same time
+_ROWS_AT_ONCE = 256  # refits run in portions, because the rows of n refits are n^2 numbers
 
 Sequences = Callable[[np.ndarray], Iterator[np.ndarray]]
 
@@ -165,12 +165,11 @@ def leave_one_out_refit(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> Perturbations:
-    """Measure how far each training row moves the predictions of any estimator, by fitting once without each row.
+    """Measure how far the predictions of any estimator change when it is refitted without each training row.
 
-    This is Definition 4 of the paper, literally: the same seed with and without the row and, for a bagged model, the
-    law Q_{n-1} without it. It costs n + 1 fits per repeat. If the bags of a bagged model are matched, as those of the
-    paper's four schemes are, only the bags that contain the row are fitted again. With `groups`, whole units are left
-    out in place of rows.
+    This is Definition 4 of the paper: the seed is the same with and without the row, and a bagged model without it uses
+    the law Q_{n-1}. It takes n + 1 fits per repeat. If the bags of a bagged model are matched, as for the paper's four
+    schemes, only the bags that contain the row are refitted. With `groups`, whole groups are left out instead of rows.
 
     Parameters
     ----------
@@ -183,20 +182,21 @@ def leave_one_out_refit(
     X_test : array-like, sparse array or data frame of shape (n_points, n_features)
         The points at which to predict.
     rows : array-like of int or None, default=None
-        The rows to leave out, one at a time, by position; with groups, the units by number. None leaves out each.
+        The positions of the rows to leave out, one at a time; with groups, the numbers of the groups. None leaves out
+        each of them.
     row_ids : None, "index", or sequence of int or labels, default=None
-        What the rows are called, as in `fit` of a bagged model. None takes the names from a fitted model of as many
-        rows, and otherwise counts.
+        The row IDs, as in `fit` of a bagged model. None uses those of a fitted model with the same number of rows, or
+        else positions.
     groups : sequence of int or labels, of length n_samples, default=None
-        The unit of each row, such as its patient, to leave out all rows of a unit at once. A bagged estimator draws
-        its bags over these units. None takes the groups of a fitted model of as many rows.
+        The group of each row, such as its patient. All rows of a group are left out at once, and a bagged estimator
+        draws its bags over groups. None uses the groups of a fitted model with the same number of rows, if any.
     n_repeats : int, default=1
         The number of seeds over which a randomized learner is averaged. With several, shares of rows are shares of
-        rows and seeds.
+        pairs of a row and a seed.
     n_jobs : int or None, default=None
         The number of fits in parallel.
     random_state : None, int, RandomState or Generator, default=None
-        The source of the seeds.
+        Determines the learner's seeds.
 
     Returns
     -------
@@ -206,8 +206,8 @@ def leave_one_out_refit(
     --------
     >>> from sklearn.dummy import DummyRegressor
     >>> from stablebag import leave_one_out_refit
-    >>> moved = leave_one_out_refit(DummyRegressor(), [[0], [0], [0]], [0.0, 1.0, 5.0], [[0]])
-    >>> moved.prediction.tolist(), moved.left_out.ravel().tolist()  # the mean of all, and of the other two
+    >>> changes = leave_one_out_refit(DummyRegressor(), [[0], [0], [0]], [0.0, 1.0, 5.0], [[0]])
+    >>> changes.prediction.tolist(), changes.left_out.ravel().tolist()  # the mean of all targets, and of the other two
     ([2.0], [3.0, 2.5, 0.5])
     """
     owner = "leave_one_out_refit"
@@ -235,16 +235,16 @@ def leave_one_out_refit(
 
 @dataclass(frozen=True, eq=False)
 class MatchedRefits:
-    """A fitted model beside what it is when each of some rows is gone, and how much its bags agree about that.
+    """The changes from refitting a fitted model without each of some rows, and how much they differ between bags.
 
-    The change by a row is the mean over all bags of how far each bag's prediction moves: zero for the bags without the
-    row, which stay. Bags are drawn independently, so a change c has the variance (spread^2 - c^2) / (n_bags - 1) from
-    drawing them, which is unbiased.
+    The change is the mean over all bags of the change of each bag's prediction, which is zero for bags without the row.
+    Bags are drawn independently, so (spread^2 - c^2) / (n_bags - 1) is an unbiased estimate of the variance of a change
+    c that comes from drawing them.
 
     Attributes
     ----------
     moved : Perturbations
-        The predictions with all rows and without each of some, by refitting the bags that contain it.
+        The predictions with all rows and without each of some, from refitting the bags that contain it.
     spread : ndarray of shape (n_rows, n_points)
         The root mean square over bags of the change of a bag's prediction; for classes, of the Euclidean distance.
     """
@@ -259,14 +259,14 @@ class MatchedRefits:
 def refit_without_each(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarray) -> MatchedRefits:
     """Refit a fitted model without each of some rows, with the same seed: only the bags that contain the row.
 
-    It is what `leave_one_out_refit` measures of an unfitted one. `raw` is what the bags predict at the points; rows are
-    units by number.
+    `leave_one_out_refit` measures the same for an unfitted model. `raw` has the predictions of the bags at the points,
+    and `rows` the numbers of rows or groups.
     """
     average = fitted(model).average
     classes = average.classes
     prediction, before = average.prediction([raw]), average.outputs(raw)
     without, spread = np.empty((len(rows), *prediction.shape)), np.empty((len(rows), len(prediction)))
-    special = {*average.special_units, *average.lonely_units}  # which change more than the bags that contain them
+    special = {*average.special_units, *average.lonely_units}  # these change more than the bags that contain them
     with counted(len(rows)) as count:
         for first in range(0, len(rows), _REFITS_AT_ONCE):
             some = rows[first : first + _REFITS_AT_ONCE]
@@ -291,7 +291,7 @@ def refit_without_each(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarra
 
 
 def _refitted_whole(model: Any, row: int, X_test: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The predictions and the outputs of the bags of a model without a row that changes the range, or the classes."""
+    """Return predictions and bags' outputs without a row that changes the range or the classes."""
     classes = fitted(model).average.classes
     smaller = fitted(without_units(model, np.array([row])))
     raw = smaller.raw(X_test)
@@ -304,7 +304,7 @@ def _refitted_whole(model: Any, row: int, X_test: Any) -> tuple[np.ndarray, np.n
 
 
 def may_refit_without(model: Any) -> bool:
-    """Whether a fitted model can be refitted without any one of its rows, fitting only the bags that contain it."""
+    """Return whether refitting without a row only needs to refit the bags that contain it, for every row."""
     units, law = model.units_, model.scheme_
     if model.derandomized_ or len(units) < 3 or not _is_matched(law):
         return False
@@ -319,7 +319,7 @@ def spread_of_a_few(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarray, 
     average, n_bags = fitted(model).average, len(model.bags_)
     inside = [model.bags_.with_any(np.array([row])) for row in rows]
     generator = Seeds.from_random_state(random_state, "study").generator()
-    places = [place for place, bags in enumerate(inside) if len(bags)]  # a row in no bag moves nothing
+    places = [place for place, bags in enumerate(inside) if len(bags)]  # a row in no bag changes nothing
     numbers = [generator.choice(inside[place], 1) for place in places]
     spread = np.zeros((len(rows), raw.shape[1]))
     refitted = refit_bags(model, rows[places], numbers, X_test) if places else iter(())
@@ -331,14 +331,14 @@ def spread_of_a_few(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarray, 
 
 
 def _with_zeros(some: np.ndarray, kept: np.ndarray, n_classes: int) -> np.ndarray:
-    """Probabilities of some classes among those of all."""
+    """Return probabilities of all classes, with zeros for those that are not kept."""
     whole = np.zeros((*some.shape[:-1], n_classes))
     whole[..., kept] = some
     return whole
 
 
 def _distance(moved: np.ndarray, n_axes: int) -> np.ndarray:
-    """How far predictions move; those of two axes are vectors, whose Euclidean norm it is."""
+    """Return absolute changes, or the Euclidean norms of changes of vectors."""
     return np.asarray(np.abs(moved) if n_axes == 1 else np.sqrt((moved**2).sum(axis=-1)))
 
 
@@ -357,9 +357,9 @@ def replace_one_refit(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> Perturbations:
-    """Measure how far the predictions of any estimator move when a training row is replaced by another (Corollary 17).
+    """Measure how far the predictions of any estimator change when a training row is replaced (Corollary 17).
 
-    With `groups`, whole units are replaced: all visits of a patient by those of another.
+    With `groups`, whole groups are replaced: for example, all visits of a patient by those of another.
 
     Parameters
     ----------
@@ -370,25 +370,26 @@ def replace_one_refit(
     y : array-like of shape (n_samples,)
         The targets of the training rows.
     X_replacement : like X
-        The replacements: row i takes the place of row i of X. With groups, the rows of a unit take the place of those
-        of the unit with the same name.
+        The replacements: row i replaces row i of X. With groups, the rows of a group replace those of the group with
+        the same label.
     y_replacement : array-like of shape (n_samples,)
         The targets of the replacements.
     X_test : array-like, sparse array or data frame of shape (n_points, n_features)
         The points at which to predict.
     rows : array-like of int or None, default=None
-        The rows to replace, one at a time, by position; with groups, the units by number. None replaces each.
+        The positions of the rows to replace, one at a time; with groups, the numbers of the groups. None replaces each
+        of them.
     groups : sequence of int or labels, of length n_samples, default=None
-        The unit of each row.
+        The group of each row.
     groups_replacement : sequence of int or labels, default=None
-        With groups: the unit of each replacement. The same units, in any order, with any number of rows.
+        With groups, the group of each replacement row: the same groups, in any order, with any number of rows.
     n_repeats : int, default=1
         The number of seeds over which a randomized learner is averaged. With several, shares of rows are shares of
-        rows and seeds.
+        pairs of a row and a seed.
     n_jobs : int or None, default=None
         The number of fits in parallel.
     random_state : None, int, RandomState or Generator, default=None
-        The source of the seeds.
+        Determines the learner's seeds.
 
     Returns
     -------
@@ -400,8 +401,8 @@ def replace_one_refit(
     >>> from sklearn.linear_model import LinearRegression
     >>> from stablebag.measuring import replace_one_refit
     >>> X, y = [[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]
-    >>> moved = replace_one_refit(LinearRegression(), X, y, X, [3.0, 1.0, 2.0], [[1.0]])
-    >>> moved.values.ravel().round(3).tolist()  # the first target from 0 to 3 moves the mean by 1, the others stay
+    >>> changes = replace_one_refit(LinearRegression(), X, y, X, [3.0, 1.0, 2.0], [[1.0]])
+    >>> changes.values.ravel().round(3).tolist()  # the first target changes from 0 to 3, and so the mean by 1
     [1.0, 0.0, 0.0]
     """
     owner = "replace_one_refit"
@@ -415,9 +416,10 @@ def replace_one_refit(
     columns = [list(getattr(table, "columns", range(table.shape[1]))) for table in (X, X_replacement)]
     if type(X) is not type(X_replacement) or columns[0] != columns[1] or y.dtype.kind != y_replacement.dtype.kind:
         raise ValueError(
-            "Replacements must look like what they replace: the same kind of table with the same columns in the same "
-            f"order, and targets of the same kind. Got {type(X).__name__} with columns {columns[0]} and targets of "
-            f"type {y.dtype}, and {type(X_replacement).__name__} with {columns[1]} and {y_replacement.dtype}."
+            "X_replacement and y_replacement must have the same types and columns as X and y. X is a "
+            f"{type(X).__name__} with columns {shown(columns[0])} and y has type {y.dtype}; X_replacement is a "
+            f"{type(X_replacement).__name__} with columns {shown(columns[1])} and y_replacement has type "
+            f"{y_replacement.dtype}."
         )
     targets = np.concatenate([y, y_replacement])
     classes = np.unique(targets) if is_classifier(estimator) else None
@@ -426,7 +428,7 @@ def replace_one_refit(
         return (rows_replaced(units, others, unit) for unit in some)
 
     both = stacked(X, X_replacement)
-    names = names_of_rows(estimator, units, others)  # a replacement takes the name of what it replaces
+    names = names_of_rows(estimator, units, others)  # a replacement has the ID of the row it replaces
     refits = _Refits(both, targets, classes, units, n_repeats, random_state, n_jobs, owner, names)
     moved = refits.perturbations(estimator, estimator, sequences, _checked_rows(rows, units, owner), X_test)
     bagged = list(bagged_in(estimator).values())
@@ -447,10 +449,10 @@ def refit_without(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Fit without each fold of rows; yield the predictions at the test points and at the rows of the fold.
+    """Fit without each fold of rows, and yield the predictions at the test points and at the rows of the fold.
 
-    An empty fold fits with all rows. If folds are single units (`one_less`), a bagged estimator uses the law Q_{n-1}
-    without the unit; otherwise its scheme is resolved for what is left. The seed is the same in all fits.
+    An empty fold means a fit to all rows. If each fold is one row or group (`one_less`), a bagged estimator uses the
+    law Q_{n-1}; otherwise its scheme is resolved for the remaining rows. The seed is the same in all fits.
     """
     owner = "refit_without"
     X, y, classes = checked_training(estimator, X, y, owner)
@@ -475,7 +477,7 @@ def refit_without(
 
 
 class _Refits:
-    """Fits with all rows and with altered sequences of rows: each is a bag, so they are fitted as bags are."""
+    """Fits to all rows and to altered sequences of rows, each treated as a bag."""
 
     def __init__(
         self,
@@ -493,13 +495,13 @@ class _Refits:
         self.X, self.y, self.classes, self.n_jobs, self.owner = X, y, classes, n_jobs, owner
         self.n_repeats = check_integer(n_repeats, "n_repeats", owner, minimum=1)
         if self.n_repeats > _MOST_REPEATS:
-            raise refuse_value("n_repeats", owner, f"at most {_MOST_REPEATS:,}", n_repeats, "a few dozen will do.")
+            raise refuse_value("n_repeats", owner, f"at most {_MOST_REPEATS:,}", n_repeats, "use a few dozen.")
         self.seeds = Seeds.from_random_state(random_state, owner).learner_seeds(0, self.n_repeats)
 
     def perturbations(
         self, estimator: Any, altered: Any, sequences: Sequences, rows: np.ndarray, X_test: Any
     ) -> Perturbations:
-        """Compare the estimator fitted to all rows with the altered one fitted to the altered sequences of rows."""
+        """Compare the estimator fitted to all rows with `altered` fitted to the altered sequences of rows."""
         self._refuse_repeats(estimator)
         with counted(self.n_repeats * (1 + len(rows))) as count:
             everything = [np.arange(self.units.n_rows)] * self.n_repeats
@@ -515,7 +517,7 @@ class _Refits:
         return self._together(predictions, without, rows)
 
     def forgetting(self, estimator: Any, rows: np.ndarray, X_test: Any) -> Perturbations:
-        """Compare a bagged model with what it is when each row is forgotten: the same as fitting it without the row."""
+        """Compare a bagged model with itself after forgetting each row, which equals a fit without the row."""
         self._refuse_repeats(estimator)
         points = as_table(X_test, "X_test", "a refit")
         n = self.units.n_rows
@@ -534,19 +536,19 @@ class _Refits:
                     count.one()
         return self._together(predictions, without, rows)
 
-    def _forget(self, model: Any, rows: np.ndarray, about: tuple[Any, ...], workers: int) -> Iterator[np.ndarray]:
-        """Forget each row, on as many workers as there are."""
+    def _forget(self, model: Any, rows: np.ndarray, request: tuple[Any, ...], workers: int) -> Iterator[np.ndarray]:
+        """Forget each row, on all workers."""
         if workers == 1:
-            yield from _forget_each(model, rows, *about)
+            yield from _forget_each(model, rows, *request)
             return
         pace = Pace(workers)
-        batches = ((model, rows[first:stop], *about) for first, stop in pace.batches(len(rows)))
+        batches = ((model, rows[first:stop], *request) for first, stop in pace.batches(len(rows)))
         with results(_forget_each, batches, self.n_jobs, pace) as found:
             yield from found
 
     def _refuse_repeats(self, estimator: Any) -> None:
         if self.n_repeats > 1 and not random_state_names(estimator):
-            reason = "the estimator has no random_state that is None, so every repeat would be the same. Use 1."
+            reason = "no random_state of the estimator is None, so all repeats would be equal. Set random_state=None."
             raise refuse_value("n_repeats", self.owner, "1 for this estimator", self.n_repeats, reason)
 
     def _together(self, predictions: np.ndarray, without: np.ndarray, rows: np.ndarray) -> Perturbations:
@@ -566,14 +568,14 @@ class _Refits:
 def _forget_each(
     model: Any, rows: np.ndarray, seed: int, points: Any, classes: np.ndarray | None, request: PredictRequest
 ) -> Iterator[np.ndarray]:
-    """Predict with each of these rows, or units, forgotten."""
+    """Yield the predictions without each of these rows or groups."""
     for row in rows:
         without = without_units(model, np.array([row]))
         yield next(predict_bags(Models([without], np.array([seed])), points, classes, request=request))[0]
 
 
 def _has_matched_bags(estimator: Any, n_samples: int) -> bool:
-    """Whether a row can be forgotten in place of fitting without it."""
+    """Return whether forgetting a row can replace fitting without it."""
     if not isinstance(estimator, BaggedEnsemble) or isinstance(estimator.n_bags, str) or n_samples < 3:
         return False
     return _is_matched(as_law(estimator.scheme, n_samples, "leave_one_out_refit"))
@@ -584,7 +586,7 @@ def _is_matched(law: ResolvedScheme) -> bool:
 
 
 def _may_leave_one_class(y: np.ndarray, classes: np.ndarray | None, units: Units) -> bool:
-    """Whether without some unit there is one class only, for which there is nothing to learn."""
+    """Return whether leaving out some row or group leaves a single class, which cannot be fitted."""
     if classes is None:
         return False
     most = max(map(len, units.classes_lost(y).values()), default=0)
@@ -592,15 +594,15 @@ def _may_leave_one_class(y: np.ndarray, classes: np.ndarray | None, units: Units
 
 
 def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any, units: Units) -> Scope:
-    """What refits of this estimator measure; nothing is proved about a pipeline with a bagged model in it."""
+    """Return the scope of these refits. No certificate covers a pipeline with a bagged model in it."""
     n, some = len(units), None if len(moved.rows) == len(units) else len(moved.rows)
     several = Quantity.OUTPUT if y.ndim > 1 else Quantity.CLASS
     quantity = Quantity.NUMBER if moved.prediction.ndim == 1 else several
     length = 1.0 if quantity is Quantity.CLASS else None
-    about = {"n_points": len(moved.prediction), "points": fingerprint(X_test), "n_rows": some, "noun": units.noun}
-    about["grouping"] = units.fingerprint
+    details = {"n_points": len(moved.prediction), "points": fingerprint(X_test), "n_rows": some, "noun": units.noun}
+    details["grouping"] = units.fingerprint
     if not isinstance(estimator, BaggedEnsemble):
-        return Scope(n, quantity, Rerun.ALONE, range_length=length, **about)  # type: ignore[arg-type]
+        return Scope(n, quantity, Rerun.ALONE, range_length=length, **details)  # type: ignore[arg-type]
     law, drawn = as_law(estimator.scheme, n, "leave_one_out_refit"), estimator.n_bags != "all"
     how = "matched" if law.is_matched else ANY.name
     rerun, n_bags, coupling = (Rerun.ANEW, int(estimator.n_bags), how) if drawn else (Rerun.ALL, None, None)
@@ -611,32 +613,46 @@ def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any, uni
     elif quantity is Quantity.CLASS:
         labels = Labels.of(y, units, "leave_one_out_refit")
         shift = labels.shift(law.empty_without_a_row if labels.n_lonely else 0.0)
-        about["n_lost"] = labels.n_lost
-    about |= {"delta_range": changing, "shift": shift, "coupling": coupling}
-    return Scope(n, quantity, rerun, n_bags, law.fingerprint, length, **about)  # type: ignore[arg-type]
+        details["n_lost"] = labels.n_lost
+    details |= {"delta_range": changing, "shift": shift, "coupling": coupling}
+    return Scope(n, quantity, rerun, n_bags, law.fingerprint, length, **details)  # type: ignore[arg-type]
 
 
 def _draws_nothing(bagged: list[Any]) -> bool:
-    """Whether no ensemble draws bags at random, which would differ in each refit."""
+    """Return whether all ensembles use all bags, so that no refit draws bags at random."""
     return all(part.n_bags == "all" for part in bagged)
+
+
+def learner_hint(value: Any, call: str) -> str:
+    """Return what to pass instead of something that is not a regressor or classifier; `call` is the right call.
+
+    >>> learner_hint([[0.0]], "f(estimator, X, y)"), learner_hint(float, "f(estimator, X, y)")
+    ('pass the estimator first, then the data: f(estimator, X, y).', 'this is a class. Pass an instance: float().')
+    """
+    if isinstance(value, type):
+        return f"this is a class. Pass an instance: {value.__name__}()."
+    if not hasattr(value, "fit") and (hasattr(value, "shape") or isinstance(value, list | tuple)):
+        return f"pass the estimator first, then the data: {call}."
+    return ""
 
 
 def checked_training(
     estimator: Any, X: Any, y: Any, owner: str, *, several: bool = False
 ) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """Return the rows, the targets and the classes, checked as far as possible without fitting the learner."""
+    """Return the rows, the targets and the classes, after all checks that need no fit."""
     refuse_endless(estimator, owner)
     if not (hasattr(estimator, "fit") and may_predict(estimator)) or isinstance(estimator, type):
-        raise refuse_type("estimator", owner, "an unfitted scikit-learn regressor or classifier", estimator)
+        hint = learner_hint(estimator, f"{owner}(estimator, X, y, ...)")
+        raise refuse_type("estimator", owner, "a scikit-learn regressor or classifier", estimator, hint)
     X = as_table(X, "X", owner)
     several = several and are_several(y) and not is_classifier(estimator)
-    y = columns_of_numbers(y) if several else one_column(y, owner, "take one column at a time.", warn=False)
+    y = columns_of_numbers(y) if several else one_column(y, owner, "pass one column at a time.", warn=False)
     check_consistent_length(X, y)
     if len(y) < 2:
         raise ValueError(f"Found array with {len(y)} sample(s) while a minimum of 2 is required to leave one out.")
     if is_classifier(estimator):
         return X, y, distinct(y, "y", owner)
-    y = as_reals(y, "y", owner, "numbers") if y.dtype.kind == "O" else y  # texts are the learner's to refuse
+    y = as_reals(y, "y", owner, "numbers") if y.dtype.kind == "O" else y  # the learner itself rejects strings
     assert_all_finite(y, input_name="y", estimator_name=type(estimator).__name__)
     return X, y, None
 
@@ -644,24 +660,27 @@ def checked_training(
 def _checked_rows(rows: Any, units: Units, owner: str) -> np.ndarray:
     if rows is None:
         return np.arange(len(units))
-    noun, last = units.noun, len(units) - 1
-    expected = f"a list of {noun.singular} numbers, or None for all"
+    last = len(units) - 1
+    expected = f"a list of positions of {units.noun.plural} from 0 to {last:,}, or None for all"
     chosen = as_positions(rows, "rows", owner, expected)
     if len(chosen) == 0:
-        raise refuse_type("rows", owner, expected, rows)
+        raise refuse_value("rows", owner, expected, rows)
     if chosen.min() < 0 or chosen.max() > last:
-        raise ValueError(f"The {noun.plural} are numbered from 0 to {last}. Got {chosen.min()} to {chosen.max()}.")
+        wrong = chosen[(chosen < 0) | (chosen > last)][0]
+        raise refuse_value("rows", owner, expected, int(wrong))
     return chosen
 
 
 def checked_points(X: Any, X_test: Any, owner: str = "a refit") -> Any:
-    """Test points that can be put below the training rows: the same kind of table with the same number of columns."""
+    """Return test points that can be stacked with the training rows: same type of table, same number of columns."""
     points = as_table(X_test, "X_test", owner)
     if points.shape[0] == 0:
-        raise ValueError("X_test has no points to predict at.")
+        raise ValueError("X_test is empty. Pass at least one point to predict at.")
     if points.shape[1] != X.shape[1]:
-        raise ValueError(f"X_test has {points.shape[1]} features, but X has {X.shape[1]}.")
+        raise ValueError(
+            f"X_test has {points.shape[1]} columns, but X has {X.shape[1]}. Pass points with the columns of X."
+        )
     kinds = ("iloc", "vstack", "tocsr")
     if [hasattr(points, kind) for kind in kinds] != [hasattr(X, kind) for kind in kinds]:
-        raise refuse_type("X_test", owner, f"the same kind of table as X, {type(X).__name__}", X_test)
+        raise refuse_type("X_test", owner, f"a {type(X).__name__} like X", X_test)
     return points

@@ -1,4 +1,4 @@
-"""Suspicious rows: a test of which rows move predictions beyond bagging noise, and a ranking of rows worth a look."""
+"""Suspicious rows: a test for rows that change predictions beyond bagging noise, and a ranking of rows to look at."""
 
 import math
 from collections.abc import Iterator
@@ -18,21 +18,21 @@ from stablebag.models.learners import one_hot
 from stablebag.resampling.bags import Bags, RowPatterns
 from stablebag.resampling.units import plain
 
-_NORMAL = 1.4826  # the standard deviation of a normal law, in units of the median distance from its middle
-_ROUNDING = 64 * np.finfo(float).eps  # of a prediction: a smaller change is none
-_BEYOND = 2.0  # times the noise: a change of the range that moves predictions as far is listed
-_NEARBY = 50  # rows whose residuals give the usual size of a residual
-_SMOOTHING = 0.1  # added to probabilities, so that none is divided by one near zero
-_NEARLY = 0.001  # a probability of its own class that is less below the usual one is not low
-_TIES = 1e-5  # relative: sums of 32-bit floats that differ by less are equal
+_NORMAL = 1.4826  # standard deviation of a normal distribution, divided by its median absolute deviation
+_ROUNDING = 64 * np.finfo(float).eps  # relative to the prediction; smaller changes are rounding errors
+_BEYOND = 2.0  # times the noise: a row that changes the range, and so the predictions by more than this, is listed
+_NEARBY = 50  # similar rows whose residuals give the usual size of a residual
+_SMOOTHING = 0.1  # added to probabilities, to avoid dividing by one near zero
+_NEARLY = 0.001  # a row is not unusual if its class has a probability less than this below the usual one
+_TIES = 1e-5  # relative; sums of 32-bit floats that differ by less are treated as equal
 
-# The test permutes outputs over bags: how often, and in how many directions, hangs on the work that this takes.
+# The test permutes outputs over bags. The numbers of permutations and of components depend on the work they take.
 _WORK = 2 * 10**10  # multiplications, a few seconds
-_SPARSE = 8  # a multiplication with a sparse matrix takes as long as so many others
+_SPARSE = 8  # cost of a multiplication with a sparse matrix, relative to a dense one
 _COMPONENTS = (4, 20)  # the fewest and the most principal components of the outputs
-_MOST_COLUMNS = 500  # numbers that each bag predicts, from which the components are found
+_MOST_COLUMNS = 500  # predictions per bag from which the components are computed
 _FIRST = 1000  # rows whose thresholds are stepped down one by one
-_BLOCK = 2**22  # numbers at once
+_BLOCK = 2**22  # numbers in memory at the same time
 
 RANKING = "This is a ranking: clean data have one too."
 NONE_FAR = "The bags without a row predict its target exactly, for every row"
@@ -40,22 +40,22 @@ NONE_UNLIKELY = "The bags without a row give its class about the usual probabili
 
 
 class InfluentialRow(NamedTuple):
-    """A row, or group, that moves predictions beyond bagging noise.
+    """A row, or group, that changes predictions beyond bagging noise.
 
     Attributes
     ----------
     number : int
-        Its number among the training rows, or groups.
+        Its position among the training rows, or groups.
     name : object
-        What it is called.
+        Its row ID or group label.
     change : float
-        How far leaving it out moves the predictions, as a root mean square over points; for a classifier, of the
+        How far leaving it out changes the predictions, as a root mean square over points; for a classifier, of the
         distance between the vectors of probabilities.
     noise : float
         The bagging noise in `change`: its root mean square if the row had no effect.
     p_value : float
-        The p-value, adjusted for having looked at all rows; 0 where bags have no noise, or where leaving out the row
-        changes the range of the predictions and that alone moves them by more than twice the noise.
+        The p-value, adjusted for testing all rows. It is 0 if there is no bagging noise, or if leaving out the row
+        changes the range of the predictions and this alone changes them by more than twice the noise.
     """
 
     number: int
@@ -66,22 +66,23 @@ class InfluentialRow(NamedTuple):
 
 
 class UnusualRow(NamedTuple):
-    """A row whose target is far from what the other rows predict. Of a group, its farthest row.
+    """A row whose target is far from what the other rows predict. For a group, its farthest row.
 
     Attributes
     ----------
     number : int
-        Its number among the training rows, or groups.
+        Its position among the training rows, or groups.
     name : object
-        What it is called.
+        Its row ID or group label.
     value : float
         The target minus the prediction without the row; for a classifier, the probability of its class without it.
     usual : float
-        The usual size of such a residual among similar rows; for a classifier, the mean of such probabilities among
-        the rows of its class.
+        The usual size of such residuals among similar rows; for a classifier, the mean of such probabilities among the
+        rows of its class.
     distance : float
-        What the ranking is by: how many times the usual size the residual is. For a classifier, how many times below
-        what is usual in its class the probability of its class is, less if no other class gets what is usual in it.
+        The ranking is by this number: the absolute residual divided by its usual size. For a classifier, the usual
+        probability of the row's class divided by its probability for this row, with 0.1 added to both; less than that
+        if no other class reaches its own usual probability.
     """
 
     number: int
@@ -93,31 +94,31 @@ class UnusualRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Suspects(Result):
-    """The rows, or groups, that move predictions beyond bagging noise, and those that are worth a look.
+    """The rows, or groups, that change predictions beyond bagging noise, and those worth a look.
 
-    Made by `suspects`.
+    Returned by `suspects`.
 
     Attributes
     ----------
     influential : tuple of InfluentialRow
-        Those that move the predictions beyond bagging noise, the largest change first. If no row had an effect, this
-        list would have any row in it with a chance of at most `alpha`.
+        Rows that change the predictions beyond bagging noise, largest change first. If no row had an effect, the
+        probability of listing any row would be at most `alpha`.
     unusual : tuple of UnusualRow
-        Those that are farthest from what the other rows predict, the farthest first. It is a ranking: data without
-        any mistake have one, too. Rows that are predicted exactly, and those whose class gets at least about its usual
-        probability, are not in it.
+        Rows whose targets are farthest from what the other rows predict, farthest first. This is a ranking, so data
+        without mistakes have one too. It leaves out rows that are predicted exactly, and rows whose class gets about
+        its usual probability or more.
     noise : float
-        The bagging noise in how far a row moves the predictions, as a root mean square over rows.
+        The bagging noise in the change due to a row, as a root mean square over rows.
     usual : float
         The usual size of a residual; NaN for a classifier.
     alpha : float
-        The chance, at most, that any row is in `influential` if no row has an effect.
+        The largest probability of listing any row in `influential` if no row has an effect.
     noun : Noun
-        What they are.
+        The word for what is listed: row or group.
     n_looked_at : int or None
-        The number of rows, drawn at random, that were ranked; None if all.
+        The number of randomly drawn rows that were ranked; None if all rows were.
     n_points : int or None
-        The number of points at which predictions may move; None if that is not known.
+        The number of test points; None if unknown.
     """
 
     influential: tuple[InfluentialRow, ...]
@@ -131,24 +132,24 @@ class Suspects(Result):
 
     @property
     def at(self) -> str:
-        """At how many points predictions may move, in words; "" if that is not known."""
+        """The words for the test points; "" if their number is unknown."""
         if self.n_points is None:
             return ""
         return f" at {self.n_points:,} test {'point' if self.n_points == 1 else 'points'}"
 
     @property
     def nothing_unusual(self) -> str:
-        """That no row is worth a look, in a sentence."""
+        """The sentence for an empty ranking."""
         return f"{NONE_UNLIKELY if self._of_classes else NONE_FAR}{self.among}."
 
     @property
     def among(self) -> str:
-        """Among how many rows the ranking is, in words; "" if among all."""
+        """The words for the rows that were ranked; "" if all were."""
         return "" if self.n_looked_at is None else f" among {ROWS.count(self.n_looked_at)} drawn at random"
 
     @property
     def claim(self) -> str:
-        """What the list of those that move predictions claims; "" if it is empty, or if there is no noise."""
+        """The error rate of the list of influential rows; "" if it is empty, or if there is no noise."""
         if not self.influential or self.noise == 0:
             return ""
         rate = f"{100 * self.alpha:.3g}%"
@@ -156,38 +157,40 @@ class Suspects(Result):
 
     @property
     def influence_summary(self) -> str:
-        """How many move predictions, in a sentence."""
+        """The sentence on how many rows change predictions."""
         if not self.influential:
             clearly = f" clearly beyond bagging noise ({number(self.noise)})" if self.noise else ""
-            return f"No {self.noun.singular} moves predictions{self.at}{clearly}."
-        verb = "moves" if len(self.influential) == 1 else "move"
-        moves = f"{self.noun.count(len(self.influential))} {verb} predictions{self.at}"
-        return f"{moves} beyond bagging noise ({number(self.noise)})." if self.noise else f"{moves}."
+            return f"No {self.noun.singular} changes predictions{self.at}{clearly}."
+        verb = "changes" if len(self.influential) == 1 else "change"
+        counted = f"{self.noun.count(len(self.influential))} {verb} predictions{self.at}"
+        return f"{counted} beyond bagging noise ({number(self.noise)})." if self.noise else f"{counted}."
 
     def explain(self) -> str:
-        """Explain in sentences how many move predictions, what that claims, and which are worth a look."""
+        """Explain in sentences which rows change predictions, at which error rate, and which are worth a look."""
         sentences = [f"{self.influence_summary} {self.claim}".rstrip()]
         if self.unusual:
             first = self.unusual[0]
             if self._of_classes:
-                its = "its class" if self.noun == ROWS else "the class of one row"
-                far = f"{its} has {first.value:.1%}, where rows of that class usually have {first.usual:.1%}"
+                its = "its class" if self.noun == ROWS else "the class of one of its rows"
+                far = f"{its} gets {first.value:.1%}; rows of that class usually get {first.usual:.1%}"
             elif math.isinf(first.distance):
-                far = f"off by {number(first.value)}, and most are not off at all"
+                far = f"off by {number(first.value)}, while most rows are not off at all"
             else:
                 far = f"{number(first.distance)} times as far as usual"
-            total = f"{self.noun.count(len(self.unusual))} farthest from what the other {self.noun.plural} predict"
-            name = f"{self.noun.singular} {printable(plain(first.name))}"
-            sentences.append(f"Worth a look, {total}{self.among}: first {name} ({far}). {RANKING}")
+            alone = len(self.unusual) == 1
+            total = self.noun.singular if alone else self.noun.count(len(self.unusual))
+            name = f"{'' if alone else 'starting with '}{self.noun.singular} {printable(plain(first.name))}"
+            farthest = f"the {total} farthest from what the other {self.noun.plural} predict{self.among}"
+            sentences.append(f"Worth a look: {farthest}, {name} ({far}). {RANKING}")
         else:
             sentences.append(self.nothing_unusual)
         return paragraphs(sentences)
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line for each row, or group, that is in one of the two lists.
+        """Return a pandas DataFrame with a line for each row, or group, in one of the two lists.
 
-        Its index has their names, and `rank` is the place in the ranking, from 1. A cell is NaN where a row is in the
-        other list only.
+        The index has row IDs or group labels, and `rank` is the place in the ranking, from 1. Cells of the list that a
+        row is not in are NaN.
         """
         import pandas as pd
 
@@ -206,13 +209,13 @@ class Suspects(Result):
         return self.explain()
 
     def _repr_html_(self) -> str:
-        """For notebooks: the sentences, and the first of both lists."""
-        head, beside = self.noun.singular, ("residual", "usual size", "times the usual size")
+        """Return the sentences and the first rows of both lists, for notebooks."""
+        head, heads = self.noun.singular, ("residual", "usual size", "times the usual size")
         if self._of_classes:
-            beside = ("probability of its class", "usual in its class", "distance")
-        first: dict[str, Any] = {"moves predictions by": [one.change for one in self.influential]}
+            heads = ("probability of its class", "usual in its class", "distance")
+        first: dict[str, Any] = {"changes predictions by": [one.change for one in self.influential]}
         first["bagging noise"] = [one.noise for one in self.influential]
-        second: dict[str, Any] = {name: [one[place] for one in self.unusual] for place, name in enumerate(beside, 2)}
+        second: dict[str, Any] = {name: [one[place] for one in self.unusual] for place, name in enumerate(heads, 2)}
         tables = [
             html_table(head, [one.name for one in found], columns)
             for found, columns in ((self.influential, first), (self.unusual, second))
@@ -228,28 +231,27 @@ class Suspects(Result):
 def suspects(
     model: Any, X: Any, *, k: int = 10, alpha: float = 0.05, rows: Any = None, random_state: Any = None
 ) -> Suspects:
-    """Find the training rows that move predictions beyond bagging noise, and rank those that are worth a look.
+    """Find the training rows that change predictions beyond bagging noise, and rank the rows worth a look.
 
-    The two are not the same. A row *moves predictions* if the bags without it predict something else at the points X.
-    It is *worth a look* if they predict something else at the row itself than its target. A wrong target among many
-    rows like it moves little, and only the ranking shows it.
+    These are two different lists. A row *changes predictions* if the bags without it predict something else at the
+    points X. A row is *worth a look* if the bags without it predict something else than its target, at the row itself.
+    A wrong target among many similar rows changes little, so only the ranking shows it.
 
-    **Which rows move predictions** is a test. If no row had an effect, what bags predict would not depend on which rows
-    they contain, and any permutation of the predictions over the bags would be as likely. The largest standardized
-    change over all rows is compared with what it is under such permutations, and thresholds are stepped down as in
-    Westfall and Young (1993). The chance that any row is listed if none has an effect is at most `alpha`, for any
-    learner, any output and any size of bags. This is proved for data in which no row has an effect. That rows without
-    an effect are rarely listed next to rows with strong ones was only simulated (docs/measuring.md). Models that
-    average all bags have no noise: every row that changes predictions is listed.
+    **Which rows change predictions** is a test. If no row had an effect, the predictions of the bags would not depend
+    on which rows they contain, and any permutation of the predictions over the bags would be equally likely. The test
+    compares the largest standardized change over all rows with its values under such permutations, and steps thresholds
+    down as in Westfall and Young (1993). If no row has an effect, the probability of listing any row is at most
+    `alpha`, for any learner, output and bag size. This is proved. It does not cover rows without an effect in data
+    where other rows have strong effects: that these are rarely listed was only simulated (docs/measuring.md). Models
+    that average all bags have no noise, so every row that changes predictions is listed.
 
-    **Which rows are worth a look** is a ranking, and claims no error rate. It lists `k` rows, also for clean data, or
-    fewer if the others are predicted exactly, or if their class gets at least about its usual probability.
+    **Which rows are worth a look** is a ranking, and claims no error rate. It lists `k` rows even for clean data, or
+    fewer if the others are predicted exactly, or if their class gets about its usual probability or more.
 
-    - For a regressor, the residual without the row is divided by its usual size. This is made of the spread over the
-      bags without the row, and of the median absolute residuals of all rows and of the 50 at which bags disagree as
-      much.
+    - For a regressor, the residual without the row is divided by its usual size. This combines the spread over the bags
+      without the row with the median absolute residuals of all rows and of the 50 rows at which bags disagree as much.
     - For a classifier, the probability of each class without the row is divided by its mean over the rows of that
-      class, after adding 0.1 to both. The distance is the largest of these ratios among the other classes, at most 1,
+      class, after adding 0.1 to both. The distance is the largest of these ratios among the other classes, capped at 1,
       divided by that of the row's own class. So rows of a rare class do not come first only because the model gives
       that class little probability.
 
@@ -258,16 +260,16 @@ def suspects(
     model : BaggedRegressor or BaggedClassifier
         A fitted model.
     X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
-        The points at which predictions move, or what `model.predict_once` predicted at them.
+        The points whose predictions may change, or the result of `model.predict_once` at these points.
     k : int, default=10
-        How many rows, or groups, the ranking has at most.
+        The largest number of rows, or groups, in the ranking.
     alpha : float, default=0.05
-        The chance, at most, that any row is listed as moving predictions if no row has an effect; from 0.001 to 0.5.
+        The largest probability of listing any row as changing predictions if no row has an effect; from 0.001 to 0.5.
     rows : int, array-like of int or None, default=None
-        The training rows that are ranked, by position, or how many of them to draw at random; None is all. All bags
-        predict there, which takes long for very many rows.
+        The positions of the training rows to rank, or the number of rows to draw at random. None ranks all, which takes
+        long for very many rows, because all bags predict at these rows.
     random_state : None, int, RandomState or Generator, default=None
-        Which rows are drawn if `rows` is a number.
+        Determines which rows are drawn if `rows` is a number.
 
     Returns
     -------
@@ -286,10 +288,10 @@ def suspects(
     >>> model = BaggedRegressor(tree, n_bags=300, random_state=0).fit(X[:400], y[:400])
     >>> found = suspects(model, X[400:], k=3)
     >>> print(found)
-    2 rows move predictions at 42 test points beyond bagging noise (4.102). If no row had an effect,
-    the chance of listing any would be at most 5%.
-    Worth a look, 3 rows farthest from what the other rows predict: first row 7 (9.17 times as far
-    as usual). This is a ranking: clean data have one too.
+    2 rows change predictions at 42 test points beyond bagging noise (4.102). If no row had an
+    effect, the chance of listing any would be at most 5%.
+    Worth a look: the 3 rows farthest from what the other rows predict, starting with row 7 (9.17
+    times as far as usual). This is a ranking: clean data have one too.
     >>> found.to_frame().round(1)[["rank", "residual", "usual_residual", "distance", "change", "noise"]]
          rank  residual  usual_residual  distance  change  noise
     row
@@ -300,17 +302,17 @@ def suspects(
     """
     check_bagged(model, "suspects")
     k = check_integer(k, "k", "suspects", minimum=1)
-    reason = "it is the chance of listing any row if none has an effect."
+    reason = "it is the largest probability of listing any row if no row has an effect. Use 0.05."
     alpha = check_real(alpha, "alpha", "suspects", low=0.001, high=0.5, reason=reason)
     chosen = chosen_rows(rows, len(fitted(model).y), ROWS, random_state, "suspects")
-    moved = perturbations_of(fitted(model).average, fitted(model).raw(X))
-    return find_suspects(model, X, moved, k=k, alpha=alpha, rows=chosen)
+    changes = perturbations_of(fitted(model).average, fitted(model).raw(X))
+    return find_suspects(model, X, changes, k=k, alpha=alpha, rows=chosen)
 
 
 def find_suspects(
     model: Any, X: Any, moved: Perturbations, *, k: int = 10, alpha: float = 0.05, rows: np.ndarray | None = None
 ) -> Suspects:
-    """Return what `suspects` does, of perturbations at X that were measured before."""
+    """Return the result of `suspects` from perturbations at X that are already measured."""
     moving, noise, n_points = _influential(model, X, moved, alpha)
     numbers = np.arange(len(fitted(model).y)) if rows is None else rows
     distances = _unlike_their_class if fitted(model).average.classes is not None else _far_residuals
@@ -320,7 +322,7 @@ def find_suspects(
     return Suspects(moving, found, noise, usual, alpha, model.units_.noun, n_looked_at, n_points)
 
 
-# -------------------------------------------------------------------------------------------- who moves the predictions
+# --------------------------------------------------------------------------------------------------- influential rows
 
 
 def _influential(
@@ -328,15 +330,15 @@ def _influential(
 ) -> tuple[tuple[InfluentialRow, ...], float, int]:
     average, raw = fitted(model).average, fitted(model).raw(X)
     moves = (moved if moved.prediction.ndim == 1 else moved.in_norm()).row_norms()
-    moves[moves <= _ROUNDING * np.abs(moved.prediction).max(initial=0.0)] = 0.0  # by rows in no bag, say
-    noise, p_values = np.zeros(len(moves)), np.zeros(len(moves))  # all bags have no noise, nor have bags that agree
+    moves[moves <= _ROUNDING * np.abs(moved.prediction).max(initial=0.0)] = 0.0  # for example of rows in no bag
+    noise, p_values = np.zeros(len(moves)), np.zeros(len(moves))  # no noise with all bags, or with bags that agree
     outputs = average.outputs(raw) if getattr(average, "drawn", False) else np.zeros(1)
-    if (unit := float(np.ptp(outputs))) > 0:  # a unit whose squares stay floats
+    if (unit := float(np.ptp(outputs))) > 0:  # dividing by it avoids overflow of squares
         scaled = (outputs - outputs.min()) / unit
         extra = 1 / average.bags.n_without - 1 / len(average.bags)
         noise = unit * np.sqrt(extra * scaled.var(axis=0, ddof=1).sum() / scaled.shape[1])
         p_values = adjusted_p_values(average.bags, scaled.reshape(len(scaled), -1), alpha)
-        for row in average.special_units:  # what the range does has no noise
+        for row in average.special_units:  # changes of the range have no noise
             shift = (moved.left_out[row] - outputs[average.bags.without(row)].mean(axis=0)) / unit
             if unit * np.sqrt((shift**2).sum() / len(shift)) > _BEYOND * noise[row]:
                 p_values[row] = 0.0
@@ -352,13 +354,13 @@ def _influential(
 
 
 def adjusted_p_values(bags: Bags, outputs: np.ndarray, alpha: float = 0.05, random_state: Any = 0) -> np.ndarray:
-    """Return for each row the p-value of "no row has an effect on what bags predict", adjusted for looking at all rows.
+    """Return a p-value for each row of the null hypothesis that no row affects the outputs, adjusted for all rows.
 
-    Given which rows are in which bags, the outputs are then exchangeable over bags. With z_b the centred outputs of bag
-    b, and k of B bags without row i, the statistic is |sum of z_b over the bags with i|^2 B / (k (B - k)), whose mean
-    under permutations is the same for all rows. The largest over rows is compared with that under permutations
-    (one-sided Monte-Carlo p-values, which are exact), and after each row whose p-value is small the next is compared
-    with the largest over the rows that are left.
+    Under the null hypothesis, the outputs are exchangeable over bags, given which rows are in which bags. If z_b are
+    the centred outputs of bag b, and k of B bags do not contain row i, the statistic is |sum of z_b over the bags with
+    i|^2 B / (k (B - k)). Its mean under permutations is the same for all rows. The largest over rows is compared with
+    the largest under permutations, which gives exact one-sided Monte Carlo p-values. After each row with a small
+    p-value, the next is compared with the largest over the remaining rows.
     """
     n_bags = len(bags)
     members = _RowsInBags.of(bags)
@@ -370,10 +372,10 @@ def adjusted_p_values(bags: Bags, outputs: np.ndarray, alpha: float = 0.05, rand
         return np.ones(bags.n_samples)
     n_permutations = int(np.clip(_WORK // (members.work * scores.shape[1]), least, most))
     inside = members.n_inside
-    scale = (n_bags / np.maximum(inside * (n_bags - inside), 1)).astype(np.float32)  # no row in all bags gets here
+    scale = (n_bags / np.maximum(inside * (n_bags - inside), 1)).astype(np.float32)  # rows in all bags raised before
 
     def statistics(columns: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """The statistic of each row under each permutation, by blocks of rows."""
+        """Yield the statistics of blocks of rows under each permutation."""
         for lines, matrix in members.blocks(_BLOCK // columns.shape[1]):
             sums = np.asarray(matrix @ columns).reshape(matrix.shape[0], -1, scores.shape[1])
             yield lines, np.einsum("ijk,ijk->ij", sums, sums) * scale[lines, None]
@@ -392,9 +394,8 @@ def adjusted_p_values(bags: Bags, outputs: np.ndarray, alpha: float = 0.05, rand
             there = place[lines] >= 0
             of_first[place[lines][there], some] = found[there]
             of_others[some] = np.maximum(of_others[some], found[~there].max(axis=0, initial=0.0))
-    largest = np.maximum.accumulate(np.vstack([of_others, of_first[::-1]]), axis=0)[
-        :0:-1
-    ]  # of a row and those after it
+    # Line i is the largest statistic of row i and all rows after it.
+    largest = np.maximum.accumulate(np.vstack([of_others, of_first[::-1]]), axis=0)[:0:-1]
     p_values = np.empty(len(observed))
     exceeded = (largest >= observed[first, None] * (1 - _TIES)).sum(axis=1)
     p_values[first] = np.maximum.accumulate((1 + exceeded) / (1 + n_permutations))
@@ -406,7 +407,7 @@ def adjusted_p_values(bags: Bags, outputs: np.ndarray, alpha: float = 0.05, rand
 
 @dataclass(frozen=True, eq=False)
 class _RowsInBags:
-    """Which rows are in which bags, row by row, or of very many rows once for all that are in the same bags."""
+    """Which rows are in which bags; if there are very many rows, those in the same bags share a line."""
 
     bags: Bags
     patterns: RowPatterns | None
@@ -421,7 +422,7 @@ class _RowsInBags:
 
     @property
     def work(self) -> int:
-        """Multiplications for one column."""
+        """The number of multiplications for one column."""
         if self.patterns is None:
             return self.bags.n_samples * len(self.bags)
         return max(1, _SPARSE * int(self.patterns.n_inside.sum()))
@@ -437,7 +438,7 @@ class _RowsInBags:
             yield slice(first, first + n_lines), matrix[first : first + n_lines]
 
     def by_row(self, values: np.ndarray) -> np.ndarray:
-        """The value of each row; 1 for rows in no bag."""
+        """Return the value of each row; 1 for rows in no bag."""
         if self.patterns is None:
             return values
         found = np.ones(self.bags.n_samples)
@@ -446,9 +447,9 @@ class _RowsInBags:
 
 
 def _components(outputs: np.ndarray, most: int) -> np.ndarray:
-    """The first principal components of what bags predict, with a mean square of 1; they permute as the outputs do."""
+    """Return the first principal components of the bags' outputs, scaled to a mean square of 1."""
     centred = outputs - outputs.mean(axis=0)
-    if centred.shape[1] > _MOST_COLUMNS:  # random directions keep lengths, nearly
+    if centred.shape[1] > _MOST_COLUMNS:  # random projections nearly preserve lengths
         centred = centred @ np.random.default_rng(0).normal(size=(centred.shape[1], _MOST_COLUMNS))
     values, directions = np.linalg.eigh(centred.T @ centred)
     kept = np.flatnonzero(values > _ROUNDING * max(values[-1], 0.0))[-most:]
@@ -456,11 +457,11 @@ def _components(outputs: np.ndarray, most: int) -> np.ndarray:
     return np.ascontiguousarray(scores / (np.sqrt((scores**2).sum() / len(scores)) or 1.0), dtype=np.float32)
 
 
-# ------------------------------------------------------------------------------------------------- who is worth a look
+# --------------------------------------------------------------------------------------------------- rows worth a look
 
 
 class _Distances(NamedTuple):
-    """Of each row that is ranked: its position, what it is far from, and how far; of equal distances, larger ties."""
+    """The distances of ranked rows, with their positions and values; equal distances are ordered by `ties`."""
 
     rows: np.ndarray
     values: np.ndarray
@@ -490,10 +491,11 @@ def _beyond(values: np.ndarray, rounding: float) -> np.ndarray:
 def usual_residuals(
     residuals: np.ndarray, predicted: np.ndarray, spread: np.ndarray | None
 ) -> tuple[np.ndarray, float]:
-    """Return the usual size of each residual, and that of all.
+    """Return the usual size of each residual, and of all residuals.
 
-    It is the root of a sum of squares: of the spread over the bags without the row; and of robust sizes of residuals,
-    averaged, of all rows and of those other rows that are most similar in that spread, or else in what is predicted.
+    The square of a usual size is the squared spread over the bags without the row, plus the mean of two squared robust
+    sizes: of the residuals of all rows, and of those of the rows with the most similar spread (or with the most similar
+    prediction, if there is no spread).
     """
     sizes, extra = np.abs(residuals), np.zeros(len(residuals)) if spread is None else spread
     general = _NORMAL * float(np.median(sizes))
@@ -521,10 +523,11 @@ def _unlike_their_class(model: Any, numbers: np.ndarray, chosen: np.ndarray | No
 
 
 def against_class_levels(probabilities: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return of each row the probability of its class, its mean in that class, how far it is, and what breaks ties.
+    """Return for each row the probability of its class, its mean in that class, the distance, and a tie-breaker.
 
     Each class's probability is divided by its mean among the rows of that class, after adding 0.1 to both. The distance
-    is the largest such ratio among other classes, at most 1, over that of the row's class; that largest breaks ties.
+    is the largest such ratio among the other classes, capped at 1, over that of the row's class. The tie-breaker is the
+    same largest ratio without the cap.
     """
     member = np.asarray(member, dtype=bool)
     own = probabilities[member]
@@ -537,9 +540,9 @@ def against_class_levels(probabilities: np.ndarray, member: np.ndarray) -> tuple
 
 
 def _of_groups(model: Any, found: _Distances, k: int) -> tuple[UnusualRow, ...]:
-    """The k farthest rows; of each group its farthest row."""
+    """Return the k farthest rows, with only the farthest row of each group."""
     order = np.lexsort((-found.ties, -found.distances))
-    order = order[found.distances[order] > 0]  # those that are predicted exactly, or as usual, are not far
+    order = order[found.distances[order] > 0]  # drops rows that are predicted exactly, or as well as usual
     groups = model.units_.of_rows[found.rows[order]]
     _, first = np.unique(groups, return_index=True)
     order = order[np.sort(first)[:k]]

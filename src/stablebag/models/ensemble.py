@@ -1034,7 +1034,8 @@ def check_bagged(
     """
     if not isinstance(model, kind or BaggedEnsemble):
         expected = f"a {'fitted ' if fitted else ''}{kind.__name__ if kind else _KINDS}"
-        raise refuse_type("model", owner, expected, model, _around(model, kind or BaggedEnsemble) or reason)
+        why = _around(model, kind or BaggedEnsemble) or _not_a_model(model, owner) or reason
+        raise refuse_type("model", owner, expected, model, why)
     if not fitted:
         return
     check_is_fitted(model)
@@ -1055,6 +1056,15 @@ def refuse_several_outputs(model: Any, owner: str, way: str = "") -> None:
         raise ValueError(
             f"{owner} needs a model of one output, and this one has {len(names)}. Pass model.output({names[0]!r}){way}."
         )
+
+
+def _not_a_model(value: Any, owner: str) -> str:
+    """Return what to pass instead of a class or of data; "" for anything else."""
+    if isinstance(value, type):
+        return f"this is a class. Pass a fitted instance: {value.__name__}(...).fit(X, y)."
+    if not hasattr(value, "fit") and (hasattr(value, "shape") or isinstance(value, list | tuple)):
+        return f"this is data. Pass the model first: {owner}(model, ...)."
+    return ""
 
 
 def _around(model: Any, kind: type) -> str:

@@ -1,4 +1,4 @@
-"""The two learners that show what no certificate can guarantee, each with the data set on which it does so."""
+"""The paper's two counterexamples: learners that show what cannot be guaranteed, each with its data set."""
 
 from typing import Any, Self
 
@@ -12,8 +12,9 @@ from stablebag._checks import check_integer, check_samples, refuse_value
 class ThresholdCount(RegressorMixin, BaseEstimator):
     """A-sharp of Theorem 10: predicts 1 if its rows have more ones than their share, and 0 otherwise.
 
-    Given m rows, it compares the sum of the first feature with m K / n, in whole numbers. Subbagged on K ones and n - K
-    zeros, each of the K ones moves its prediction by `bounds.threshold_perturbation`, at every point.
+    Given m rows, it compares the sum of the first feature with m K / n, in exact integer arithmetic. If it is subbagged
+    on K ones and n - K zeros, leaving out any of the K ones changes its prediction by `bounds.threshold_perturbation`
+    at every point.
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ class ThresholdCount(RegressorMixin, BaseEstimator):
     >>> X, y = learner.data_set()
     >>> X.ravel()
     array([1., 1., 0., 0., 0., 0.])
-    >>> bag = [0, 1, 3]  # two ones in three rows, but their share is one
+    >>> bag = [0, 1, 3]  # two ones in three rows, while the share is one
     >>> learner.fit(X[bag], y[bag]).predict(X[:1])
     array([1.])
     """
@@ -38,7 +39,7 @@ class ThresholdCount(RegressorMixin, BaseEstimator):
         self.n_influential = n_influential
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Sum the first feature of the rows; y is ignored."""
+        """Fit to the sum of the first feature; y is ignored."""
         n, influential = self._check_parameters()
         X, y = validate_data(self, X, y)
         self.prediction_ = float(n * X[:, 0].sum() > len(X) * influential)
@@ -50,7 +51,7 @@ class ThresholdCount(RegressorMixin, BaseEstimator):
         return np.full(len(validate_data(self, X, reset=False)), self.prediction_)
 
     def data_set(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the X and y on which Theorem 10's lower bound is attained: K ones, then zeros; y is zero."""
+        """Return the X and y that attain the lower bound of Theorem 10: K ones, then zeros; y is zero."""
         n, influential = self._check_parameters()
         return (np.arange(n) < influential).astype(float)[:, None], np.zeros(n)
 
@@ -63,10 +64,10 @@ class ThresholdCount(RegressorMixin, BaseEstimator):
 
 
 class Memorizer(RegressorMixin, BaseEstimator):
-    """A-dagger of Theorem 14: predicts 1 at a point that it has seen, and 0 elsewhere.
+    """A-dagger of Theorem 14: predicts 1 at points it has seen, and 0 elsewhere.
 
-    Bagged on distinct rows, its prediction at row i is p, and 0 without that row. So no bound on the worst case can be
-    below p, and stability at the training rows themselves is not better than that.
+    If it is bagged on distinct rows, its prediction at row i is p, and 0 without this row. So no bound on the worst
+    case, or on changes at the training rows themselves, can be below p.
 
     Examples
     --------
@@ -82,13 +83,13 @@ class Memorizer(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return 1 at the points that were seen, and 0 at the others."""
+        """Return 1 at points that are training rows, and 0 elsewhere."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)
         return np.array([float(tuple(row) in self.rows_) for row in X.tolist()])
 
     @staticmethod
     def data_set(n_samples: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return an X of distinct rows, each of which is the most influential one at itself, and a y of zeros."""
+        """Return an X of distinct rows, and a y of zeros."""
         n_samples = check_samples(n_samples, "Memorizer.data_set")
         return np.arange(float(n_samples))[:, None], np.zeros(n_samples)

@@ -1,4 +1,4 @@
-"""The paper's experiments, and what its claims say of them."""
+"""The paper's experiments, compared with its claims."""
 
 import json
 import math
@@ -32,27 +32,27 @@ from stablebag.resampling.covariance import largest_eigenvalue
 from stablebag.resampling.schemes import Subbagging
 
 # ---------------------------------------------------------------------------------------------------------------- cache
-# A folder of what was worked out, so that an interrupted run continues where it stopped.
+# Results are cached in a folder, so that an interrupted run continues where it stopped.
 
-_VERSION = 5  # increased when what is cached changes its meaning
+_VERSION = 5  # increased when cached numbers change their meaning
 
 
 class Cache:
-    """A folder of arrays by name; without a folder, nothing is kept. A damaged file is set aside and made again."""
+    """A folder of named arrays; without a folder, nothing is cached. Damaged files are set aside and computed again."""
 
     def __init__(self, folder: str | Path | None, prefix: str) -> None:
         self.files = None if folder is None else FileCache(folder, ".npz")
         self.prefix = f"v{_VERSION}-{prefix}"
 
     def array(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
-        """Return an array by name; make and keep it if it is not there."""
+        """Return an array by name; compute and store it if it is missing."""
         values: np.ndarray = self._kept(
             name, make, _load, lambda made: lambda path: np.savez_compressed(path, values=made)
         )
         return values
 
     def perturbations(self, name: str, make: Callable[[], Perturbations]) -> Perturbations:
-        """Return perturbations by name; make and keep them if they are not there."""
+        """Return perturbations by name; compute and store them if they are missing."""
         moved: Perturbations = self._kept(name, make, Perturbations.load, lambda made: made.save)
         return moved
 
@@ -79,28 +79,27 @@ def _load(path: Path) -> np.ndarray:
 
 
 # -------------------------------------------------------------------------------------------------------------- results
-# What was measured in a setting of the paper, compared with the paper's claims.
 
-_SLIGHTLY = 5.0  # a guarantee that is violated by less than this factor is slightly violated
-_COMPARABLE = 3.0  # two learners whose shares of rows are within this factor are comparably stable
+_SLIGHTLY = 5.0  # a guarantee violated by less than this factor is "slightly" violated
+_COMPARABLE = 3.0  # learners whose shares of rows are within this factor are "comparably" stable
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says about a setting, and what was found.
+    """A claim of the paper about a setting, and what was measured.
 
     Attributes
     ----------
     setting : int
         The number of the setting.
     says : str
-        What the paper says.
+        The claim.
     found : str
         What was measured at the paper's test point.
     holds : bool
         Whether the two agree.
     over_points : str
-        The same over all test points.
+        What was measured at all test points.
     """
 
     setting: int
@@ -112,28 +111,28 @@ class Claim:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What was measured in one setting.
+    """The measurements in one setting.
 
     Attributes
     ----------
     setting : Setting
         The setting.
     variant : str
-        Whether the data are those of the paper's text or of its authors' script.
+        The variant of the data: "text" or "script".
     seed : int
         The seed of the bags, the learners and the text's data.
     n_bags : int
         The number of bags.
     base : Perturbations
-        The perturbations of the base learner, by refitting.
+        The leave-one-out changes of the base learner, by refitting.
     bagged : Perturbations
-        The perturbations of its subbagged version, by reusing the bags.
+        The leave-one-out changes of its subbagged version, by reusing the bags.
     literal : Perturbations or None
-        The perturbations of the subbagged version by refitting on fresh bags, for some rows, if that was asked for.
+        The changes of the subbagged version by refitting on fresh bags, for some rows, if requested.
     target_range : float
         The length of the observed range of the targets; 1 for probabilities.
     proved : ReusedBagsCertificate or None
-        What is proved about the perturbations of the subbagged version, for the drawn bags and at these points.
+        The certificate for the changes of the subbagged version, with the drawn bags and at these points.
     single_bags : ndarray of shape (n_single_bags, n_points) or None
         In Setting 2, the `excess` of the base learner fitted to the rows of a single bag, for the first bags.
     """
@@ -151,20 +150,20 @@ class Result:
 
     @property
     def scale(self) -> np.ndarray:
-        """The unit of the perturbations at each point: 1, or Range(D, x) estimated from the drawn bags."""
+        """The unit of the changes at each point: 1, or Range(D, x) estimated from the drawn bags."""
         if self.setting.classifies:
             return np.ones(len(self.bagged.prediction))
         return self.bagged.estimated_range
 
     def certificate(self, n_bags: int | float | None = None) -> Certificate:
-        """Return what is proved about subbagging, in units of the range; `n_bags` is that of the run by default."""
+        """Return the certificate for subbagging, in units of the range; `n_bags` defaults to that of the run."""
         return Certificate(Subbagging(0.5), self.setting.n_samples, self.n_bags if n_bags is None else n_bags)
 
     def excess(self, perturbations: Perturbations) -> np.ndarray:
         """Return, at each point, the largest ratio of the measured share of rows to the share that Theorem 8 allows.
 
-        The share of rows beyond epsilon jumps at each perturbation; just below the k-th largest it is k / n, where
-        Theorem 8 allows c / (4 epsilon^2). If the ratio is above 1, the guarantee is violated by this factor.
+        The share of rows beyond epsilon jumps at each change. Just below the k-th largest it is k / n, while Theorem 8
+        allows c / (4 epsilon^2). If the ratio is above 1, the guarantee is violated by this factor.
         """
         return excess_of(perturbations.values / self.scale, self.setting.n_samples)
 
@@ -192,13 +191,13 @@ class Result:
             claims.append(Claim(number, says, f"{ratio[0]:.2g} times the base learner's share", bool(comparable), over))
         if self.single_bags is not None:
             worst = self.single_bags.max(axis=1)
-            found = f"{(self.single_bags[:, 0] > 1).sum()} of {len(worst)} bags violate it there"
-            over = f"at the worst point {worst.min():.2g} to {worst.max():.2g} times what is allowed, by bag"
+            found = f"{(self.single_bags[:, 0] > 1).sum()} of {len(worst)} bags violate the guarantee at this point"
+            over = f"{worst.min():.2g} to {worst.max():.2g} times the allowed share, at the worst point of each bag"
             claims.append(Claim(number, "each single bag is highly unstable", found, bool((worst > 1).all()), over))
         return claims
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every number of the result as a dictionary that JSON takes."""
+        """Return every number of the result as a dictionary for JSON."""
         n, point = self.setting.n_samples, 0
         shares = [rows / n for rows in sorted({1, 2, 5, 10, 25, 50, 100, 250, n // 2}) if rows < n]
         limit, finite = self.certificate(math.inf), self.certificate()
@@ -252,7 +251,7 @@ class Result:
     def excess_in_observed_range(self, perturbations: Perturbations) -> np.ndarray:
         """Return `excess` in units of the observed range of the targets.
 
-        Clipping to that range would change nothing here: a tree predicts averages of targets, so it never leaves it.
+        Clipping to this range would change nothing: a tree predicts averages of targets, which are always inside.
         """
         ratio: np.ndarray = self.excess(perturbations) * (self.scale / self.target_range) ** 2
         return ratio
@@ -264,7 +263,7 @@ def write_numbers(results: Iterable[Result], path: str | Path) -> None:
 
 
 def excess_of(values: np.ndarray, n_samples: int) -> np.ndarray:
-    """Return the largest ratio, over epsilon, of the share of rows beyond it to the share that Theorem 8 allows."""
+    """Return the largest ratio over epsilon of the share of rows beyond it to the share that Theorem 8 allows."""
     constant = bagging_constant(n_samples, *Subbagging(0.5).resolve(n_samples).p_and_q)
     ordered = -np.sort(-values, axis=0)
     share = np.arange(1, len(ordered) + 1)[:, None] / len(ordered)
@@ -273,7 +272,7 @@ def excess_of(values: np.ndarray, n_samples: int) -> np.ndarray:
 
 
 def first_class(moved: Perturbations) -> Perturbations:
-    """Keep the probability of the first of two classes, as the authors' script does; the other moves equally far."""
+    """Keep the probability of the first of two classes, as the authors' script does; the other changes equally."""
     if moved.prediction.ndim == 1:
         return moved
     spread = moved.bags
@@ -284,7 +283,7 @@ def first_class(moved: Perturbations) -> Perturbations:
 
 
 def _factor(excess: float) -> str:
-    return f"{percent(excess)} of what is allowed" if excess <= 1 else f"{rounded_up(excess)} times what is allowed"
+    return f"{percent(excess)} of the allowed share" if excess <= 1 else f"{rounded_up(excess)} times the allowed share"
 
 
 def _spread(excess: np.ndarray) -> str:
@@ -292,22 +291,22 @@ def _spread(excess: np.ndarray) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------- experiments
-# The experiments of section 6: each base learner beside its subbagged version, measured, and the guarantee.
+# The experiments of section 6: leave-one-out changes of each base learner and of its subbagged version.
 #
-# Everything that takes time is cached as it is made: the refits of the base learner, and the predictions of the bags,
-# in portions. An interrupted run continues where it stopped; bags and learners' seeds depend only on the seed.
+# The refits of the base learner and the predictions of the bags are cached in portions, so an interrupted run continues
+# where it stopped. Bags and learners' seeds depend only on the seed.
 
 N_POINTS = 10
 _BAGS_AT_ONCE = 500
 _ROWS_AT_ONCE = 250
 _SINGLE_BAGS = 5
-_MANY_BAGS = 100  # with so many, no row is in every one: the chance is below 1e-27
+_MANY_BAGS = 100  # with this many, the probability that some row is in every bag is below 1e-27
 
 
 def n_fits(setting: Setting, n_bags: int, literal_rows: int = 0) -> int:
-    """Return how many fits a run of this setting takes.
+    """Return the number of fits in a run of this setting.
 
-    >>> n_fits(SETTINGS[1], n_bags=10_000)  # 500 rows left out in two portions, each with a fit of all rows
+    >>> n_fits(SETTINGS[1], n_bags=10_000)  # 500 rows left out in two portions, each with a fit to all rows
     10502
     """
     single = _SINGLE_BAGS * (setting.n_samples // 2 + 1) if setting.number == 2 else 0
@@ -316,7 +315,7 @@ def n_fits(setting: Setting, n_bags: int, literal_rows: int = 0) -> int:
 
 
 def refuse_too_few_bags(setting: Setting, n_bags: int, variant: str = "script", seed: int = 0) -> None:
-    """Refuse, before anything is fitted, so few bags that some row is in every one of them."""
+    """Raise an error, before any fit, if there are so few bags that some row is in all of them."""
     if n_bags < _MANY_BAGS:
         X, y, _ = setting.data(variant, seed, n_points=1)
         prepare_fit(setting.bagged(n_bags, variant, seed=seed), X, y).average.refuse_units_in_every_bag()
@@ -332,14 +331,14 @@ def run(
     literal_rows: int = 0,
     cache: str | Path | None = None,
 ) -> Result:
-    """Run one setting: the base learner by refitting without each row, the subbagged one by reusing its bags.
+    """Run one setting: refit the base learner without each row, and reuse the bags of the subbagged one.
 
     Parameters
     ----------
     setting : int or Setting
         The setting, or its number from 1 to 4.
     variant : {"text", "script"}, default="script"
-        Data as the paper's text says, or as its authors' script made them, which are those in the paper's figures.
+        The data as described in the paper's text, or as made by its authors' script, as in the paper's figures.
     n_bags : int, default=10000
         The number of bags.
     seed : int, default=0
@@ -348,9 +347,9 @@ def run(
         The number of fits in parallel.
     literal_rows : int, default=0
         The number of rows for which the subbagged learner is also refitted on fresh bags, with and without the row.
-        This takes twice that many times `n_bags` fits.
+        This takes ``2 * literal_rows * n_bags`` fits.
     cache : path or None, default=None
-        A folder to keep what is done, by setting, variant, seed and number of bags.
+        A folder for finished work, by setting, variant, seed and number of bags.
 
     Returns
     -------
@@ -385,7 +384,7 @@ def run_all(settings: Iterable[int] = (1, 2, 3, 4), **options: Any) -> Iterator[
 
 @dataclass(frozen=True)
 class _Run:
-    """The parts of one run, each taken from the cache if it is there."""
+    """One run, whose parts are taken from the cache if they are there."""
 
     setting: Setting
     variant: str
@@ -418,7 +417,7 @@ class _Run:
         )
 
     def base(self) -> Perturbations:
-        """The base learner, refitted without each row; in portions of rows."""
+        """Return the changes of the base learner, refitted without each row in portions of rows."""
         portions = []
         for rows in _portions(self.setting.n_samples):
             made = self.cache.perturbations(f"base{rows.start}-{rows.stop}", partial(self._refit, rows))
@@ -427,7 +426,7 @@ class _Run:
         return _joined(portions)
 
     def bagged(self) -> tuple[Perturbations, ReusedBagsCertificate]:
-        """The subbagged learner, and what is proved; bags are fitted in portions, and only predictions are kept."""
+        """Return the changes of the subbagged learner and their certificate; only the bags' predictions are kept."""
         X, y, points = self.data
         model = self.setting.bagged(self.n_bags, self.variant, n_jobs=self.n_jobs, seed=self.seed)
         job, before = prepare_fit(model, X, y), self.count.done
@@ -454,7 +453,7 @@ class _Run:
         return ReusedBagsCertificate(eigenvalue, inclusion, scale, length, moved.scope, standard_deviation=spread)
 
     def single_bags(self) -> np.ndarray:
-        """How far the base learner, fitted to one bag alone, exceeds the guarantee for that number of rows."""
+        """Return the `excess` of the base learner fitted to one bag alone, with its number of rows."""
         X, y, points = self.data
         bags = Subbagging(0.5).resolve(self.setting.n_samples).draw(_SINGLE_BAGS, random_state=self.seed)
 
@@ -478,9 +477,9 @@ class _Run:
         return made
 
     def literal(self, n_rows: int) -> Perturbations:
-        """The subbagged learner refitted on fresh bags, with and without each of some rows."""
+        """Return the changes of the subbagged learner refitted on fresh bags, with and without each of some rows."""
         X, y, points = self.data
-        # The ensemble's own seed is left for the refits to fill; the ensemble then seeds its bags and learners itself.
+        # The refits set the seed of the ensemble, which then seeds its bags and learners.
         model = self.setting.bagged(self.n_bags, self.variant, n_jobs=self.n_jobs).set_params(random_state=None)
         before, refitted = self.count.done, []
         for row in range(n_rows):
@@ -502,7 +501,7 @@ class _Run:
             return leave_one_out_refit(self.setting.learner(self.variant), X, y, points, rows=rows, **options)
 
     def _refit_with_seeds(self, seeds: np.ndarray, rows: range) -> Perturbations:
-        """Refit the script's tree, each time with the seed that it had in the script."""
+        """Refit the script's tree, each time with its seed in the script."""
         X, y, points = self.data
         n = len(y)
         sequences = [np.arange(n), *(np.delete(np.arange(n), row) for row in rows)]
@@ -519,7 +518,7 @@ class _Run:
 
 
 def _portions(n_samples: int) -> list[range]:
-    """The rows to leave out, in portions that are cached one by one."""
+    """Return the rows to leave out, in portions that are cached separately."""
     return [range(first, min(first + _ROWS_AT_ONCE, n_samples)) for first in range(0, n_samples, _ROWS_AT_ONCE)]
 
 
@@ -533,5 +532,5 @@ def _joined(portions: list[Perturbations]) -> Perturbations:
 def _check_setting(number: Any) -> int:
     chosen: int = check_integer(number, "setting", "run", minimum=1)
     if chosen not in SETTINGS:
-        raise ValueError(f"There are settings {sorted(SETTINGS)}. Got {chosen}.")
+        raise ValueError(f"The setting must be one of {sorted(SETTINGS)}, got {chosen}.")
     return chosen

@@ -18,7 +18,7 @@ _BASE, _BAGGED = {"color": "tab:red"}, {"color": "tab:blue"}
 
 
 def figure_1(result: Result) -> Any:
-    """Draw the distribution of the perturbations of a learner and of its subbagged version (Setting 1)."""
+    """Draw histograms of the leave-one-out changes of a learner and of its subbagged version (Setting 1)."""
     figure, ax = _subplots(1, 1, figsize=(6, 3.6))
     _histogram(ax, result)
     ax.legend()
@@ -26,7 +26,7 @@ def figure_1(result: Result) -> Any:
 
 
 def figure_2(n_samples: int = 500, bag_size: int = 250) -> Any:
-    """Draw the phase diagram: what Theorem 8 guarantees, what Theorem 10 excludes, and the exact line between them."""
+    """Draw the phase diagram: what Theorem 8 guarantees, what Theorem 10 excludes, and the exact frontier."""
     figure, ax = _subplots(1, 1, figsize=(6, 4.4))
     certificate = Certificate(Subbagging(bag_size), n_samples)
     display = PhaseDiagramDisplay.compute(certificate, bound="paper")
@@ -46,7 +46,7 @@ def figure_2(n_samples: int = 500, bag_size: int = 250) -> Any:
 
 
 def figure_3(results: Sequence[Result]) -> Any:
-    """Draw histograms and stability curves with the guarantee, one line of panels for each setting."""
+    """Draw histograms and stability curves with the guarantee, one row of panels per setting."""
     figure, axes = _subplots(len(results), 2, figsize=(10, 2.9 * len(results)), squeeze=False)
     for (left, right), result in zip(axes, results, strict=True):
         _histogram(left, result)
@@ -73,10 +73,10 @@ def _subplots(*shape: int, **options: Any) -> Any:
         import matplotlib as mpl
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError("Figures need matplotlib: pip install 'stablebag[plot]'.") from error
+        raise ImportError("Figures need matplotlib. Install it with: pip install 'stablebag[plot]'.") from error
     del mpl
     squeeze = options.pop("squeeze", True)
-    figure = Figure(layout="constrained", **options)  # needs no display, and need not be closed
+    figure = Figure(layout="constrained", **options)  # unlike pyplot, needs no display and no closing
     return figure, figure.subplots(*shape, squeeze=squeeze)
 
 
@@ -100,7 +100,7 @@ def _curves(ax: Any, result: Result) -> None:
     right = max(0.2, 1.05 * float(np.sort(base)[-max(1, n // 100)]))
     shares = np.arange(n, 0, -1) / n
     for values, style, dash, name in ((base, _BASE, "--", "base learner"), (bagged, _BAGGED, "-", "subbagged")):
-        # Just below the k-th largest value, k rows exceed epsilon; above the largest, none.
+        # k rows exceed an epsilon just below the k-th largest value; none exceed one above the largest.
         ordered = np.sort(values)
         ax.step(np.append(ordered, right), np.append(shares, 0.0), dash, where="pre", label=name, **style)
     rows = np.unique(np.geomspace(1, n - 1, 150).astype(int))

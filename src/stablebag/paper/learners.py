@@ -23,7 +23,6 @@ from stablebag.models.rows import Points
 from stablebag.models.solving import FitJob, NotCovered, Predictor, Solver, Structure, check_parameters, register
 
 # ------------------------------------------------------------------------------------------------------------- logistic
-# The paper's logistic regression, whose penalty depends on the number of rows, and its solver.
 
 
 class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
@@ -32,7 +31,7 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     strength : float, default=1000.0
-        The paper's 1e3; a bag of half the rows gets twice the C.
+        The paper uses 1e3. A bag of half the rows gets twice the C.
 
     Examples
     --------
@@ -57,7 +56,7 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         return probabilities
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the likelier class at each point."""
+        """Return the more likely class at each point."""
         labels: np.ndarray = self.model_.predict(X)
         return labels
 
@@ -66,12 +65,12 @@ class ScaledForm(LogisticForm):
     """Logistic regression with a C that is divided by the number of rows."""
 
     def strength(self, n_rows: int) -> float:
-        """Return how much the squared coefficients count beside the mean loss, rounded as scikit-learn does."""
+        """Return the weight of the squared coefficients relative to the mean loss, rounded as in scikit-learn."""
         return 1.0 / (self.C / n_rows * n_rows)
 
 
 class ScaledStructure(LinearStructure):
-    """The paper's learner around a logistic regression."""
+    """The structure of the paper's logistic regression."""
 
     def estimator(self, model: LinearArrays, seed: int) -> Any:
         estimator = self.copies.copy(seed)
@@ -83,7 +82,7 @@ class ScaledStructure(LinearStructure):
 
 @register
 class ScaledLogistic(Linear):
-    """Fits the paper's logistic regression."""
+    """The solver for the paper's logistic regression."""
 
     learners = (ScaledLogisticRegression,)
     structure_type = ScaledStructure
@@ -94,23 +93,23 @@ class ScaledLogistic(Linear):
 
 
 # ------------------------------------------------------------------------------------------------------------- networks
-# The paper's neural network, and a solver that fits it in scikit-learn's own arithmetic, without its bookkeeping.
+# The paper's neural network, and a solver with the same arithmetic as scikit-learn but less overhead.
 
 try:
-    from sklearn.neural_network._stochastic_optimizers import SGDOptimizer  # private, but of a version that is known
+    from sklearn.neural_network._stochastic_optimizers import SGDOptimizer  # private; the versions are checked
 except ImportError:
     SGDOptimizer = None
 
 _EPS = float(np.finfo(np.float64).eps)
-_USUAL_BATCH = 200  # rows, at most, in scikit-learn's batches
+_USUAL_BATCH = 200  # largest number of rows in scikit-learn's default batches
 _LARGEST_SEED = 2**32 - 1
 
 
 class QuietNetwork(MLPClassifier):
-    """scikit-learn's network without its warning that eight epochs are too few to converge, which is intended here."""
+    """scikit-learn's network without the warning that eight epochs do not converge, which is intended here."""
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit without that warning."""
+        """Fit without the warning."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             super().fit(X, y)
@@ -118,7 +117,7 @@ class QuietNetwork(MLPClassifier):
 
 
 class NetworkArrays(NamedTuple):
-    """One bag's network; what else its estimator has follows from these and the seed."""
+    """The network of one bag; with the seed, these arrays determine its estimator."""
 
     weights: np.ndarray  # flat: the coefficients of both layers, then their intercepts
     velocities: np.ndarray  # of the last step, in the same order
@@ -128,7 +127,7 @@ class NetworkArrays(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The weights of a network with one hidden layer and one output, in the order in which they are kept."""
+    """The weights of a network with one hidden layer and one output, in the order in which they are stored."""
 
     hidden: np.ndarray  # one line per feature
     output: np.ndarray  # one column
@@ -138,7 +137,7 @@ class Weights(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NetworkStructure(Structure):
-    """A network of two classes with one hidden layer, fitted by gradient steps."""
+    """A network for two classes with one hidden layer, fitted by stochastic gradient descent."""
 
     learner: QuietNetwork
     n_features: int
@@ -159,7 +158,7 @@ class NetworkStructure(Structure):
         return (self.n_features + 1) * self.n_hidden
 
     def seed(self, seed: int) -> int:
-        """Return the seed of a bag's network; the learner may have its own."""
+        """Return the seed of a bag's network; the learner's own seed takes precedence."""
         return seed if self.learner.random_state is None else self.learner.random_state
 
     def parts(self, flat: np.ndarray) -> Weights:
@@ -169,7 +168,7 @@ class NetworkStructure(Structure):
         return Weights(hidden, output, flat[inner : inner + h], flat[inner + h :])
 
     def initial(self, random: np.random.RandomState) -> np.ndarray:
-        """Draw the flat weights at which the steps start."""
+        """Draw the initial flat weights."""
         flat = np.empty(self.n_coefficients + self.n_hidden + 1)
         hidden, output, hidden_intercept, output_intercept = self.parts(flat)
         for coefficients, intercept in ((hidden, hidden_intercept), (output, output_intercept)):
@@ -188,7 +187,7 @@ class NetworkStructure(Structure):
         estimator.classes_ = estimator._label_binarizer.classes_
         self._fill_history(estimator, model)
         random = check_random_state(self.seed(seed))
-        estimator._best_coefs, estimator._best_intercepts = self._lists(self.initial(random))  # of early stopping
+        estimator._best_coefs, estimator._best_intercepts = self._lists(self.initial(random))  # for early stopping
         for _ in range(estimator.n_iter_):
             random.shuffle(np.arange(model.n_rows))
         estimator._random_state = random
@@ -197,7 +196,7 @@ class NetworkStructure(Structure):
         return estimator
 
     def _fill_history(self, estimator: QuietNetwork, model: NetworkArrays) -> None:
-        """Set what became of the loss, epoch by epoch."""
+        """Set the attributes on the loss by epoch."""
         estimator.loss_curve_ = list(model.losses)
         estimator.loss_, estimator.best_loss_ = model.losses[-1], model.losses.min()
         estimator.n_iter_, estimator.t_ = len(model.losses), len(model.losses) * model.n_rows
@@ -205,7 +204,7 @@ class NetworkStructure(Structure):
         estimator.validation_scores_ = estimator.best_validation_score_ = None
 
     def _lists(self, flat: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """The coefficients and the intercepts, as arrays of their own."""
+        """Return copies of the coefficients and of the intercepts."""
         parts = [part.copy() for part in self.parts(flat)]
         return parts[:2], parts[2:]
 
@@ -233,7 +232,7 @@ class NetworkStructure(Structure):
         return predict
 
     def _chance(self, X: np.ndarray, weights: Weights) -> np.ndarray:
-        """The chance of the second class at each point."""
+        """Return the probability of the second class at each point."""
         active = X @ weights.hidden
         active += weights.hidden_intercept
         np.maximum(active, 0, out=active)
@@ -245,7 +244,7 @@ class NetworkStructure(Structure):
 
 @register
 class Networks(Solver):
-    """Fits the paper's network: steps with momentum, as many as scikit-learn takes."""
+    """The solver for the paper's network: stochastic gradient descent with momentum, as in scikit-learn."""
 
     name = "networks"
     learners = (QuietNetwork,)
@@ -256,7 +255,7 @@ class Networks(Solver):
     def __init__(self, job: FitJob) -> None:
         learner, classes = job.learner, job.classes
         if SGDOptimizer is None:
-            raise NotCovered("this version of scikit-learn has another optimizer")
+            raise NotCovered("this version of scikit-learn has a different optimizer")
         check_parameters(
             learner,
             hidden_layer_sizes=lambda sizes: _hidden_size(sizes) is not None,
@@ -272,16 +271,16 @@ class Networks(Solver):
             n_iter_no_change=_is_count,
         )
         if classes is None or len(classes) != 2 or job.y.ndim != 1 or type_of_target(job.y) != "binary":
-            raise NotCovered("other targets than two classes are not covered")
+            raise NotCovered("it is only for two classes")
         rows = BagRows(job.X, by_row=True)
         self.X, self.y = rows.matrix, (job.y == classes[1]).astype(np.float64).reshape(-1, 1)
         n_hidden = _hidden_size(learner.hidden_layer_sizes)
         assert n_hidden is not None
         self.structure = NetworkStructure(learner, rows.n_features, n_hidden, classes, rows.names)
-        self.generators = threading.local()  # making one takes longer than seeding it
+        self.generators = threading.local()  # creating a generator takes longer than seeding it
 
     def fit(self, rows: np.ndarray, seed: int) -> NetworkArrays | None:
-        """Return the network of a bag; where numbers overflow, or a batch has more rows, scikit-learn says so."""
+        """Return the network of a bag; None on overflow or too large a batch, so that scikit-learn raises."""
         learner, n_rows = self.structure.learner, len(rows)
         size = min(_USUAL_BATCH, n_rows) if learner.batch_size == "auto" else learner.batch_size
         if size > n_rows:
@@ -306,7 +305,7 @@ class Networks(Solver):
         return NetworkArrays(steps.flat, steps.velocities, np.array(losses), stale, n_rows)
 
     def _generator(self, seed: int) -> np.random.RandomState:
-        """The generator of this thread, from the start."""
+        """Return this thread's generator, seeded."""
         if not hasattr(self.generators, "own"):
             self.generators.own = check_random_state(0)
         self.generators.own.seed(seed)
@@ -315,16 +314,16 @@ class Networks(Solver):
 
 
 class _Space:
-    """Space for what is worked out from one batch, with one line per row."""
+    """Buffers for one batch, with one line per row."""
 
     def __init__(self, n_rows: int, n_features: int, n_hidden: int) -> None:
         self.X, self.error = np.empty((n_rows, n_features)), np.empty((n_rows, 1))
         self.active, self.back = np.empty((n_rows, n_hidden)), np.empty((n_rows, n_hidden))
-        self.speaks = np.empty((n_rows, n_hidden), dtype=bool)
+        self.is_active = np.empty((n_rows, n_hidden), dtype=bool)
 
 
 class _Steps:
-    """The steps of one network: its weights, their velocities, and space to work them out."""
+    """The gradient steps of one network: its weights, their velocities, and buffers."""
 
     def __init__(self, structure: NetworkStructure, flat: np.ndarray, X: np.ndarray, y: np.ndarray) -> None:
         learner, self.structure, self.X, self.y, self.flat = structure.learner, structure, X, y, flat
@@ -332,7 +331,7 @@ class _Steps:
         self.nesterov = learner.nesterovs_momentum
         self.velocities, self.gradient, self.change = np.zeros(len(flat)), np.empty(len(flat)), np.empty(len(flat))
         self.weights, self.slopes = structure.parts(flat), structure.parts(self.gradient)
-        self.spaces: dict[int, _Space] = {}  # by the number of rows, because the last batch of an epoch has fewer
+        self.spaces: dict[int, _Space] = {}  # by number of rows, because the last batch of an epoch may be smaller
 
     def epoch(self, rows: np.ndarray, size: int) -> float:
         """Take one step per batch of these rows, and return the mean loss before each row's step."""
@@ -353,7 +352,7 @@ class _Steps:
         return 0.5 * self.alpha * (np.dot(hidden, hidden) + np.dot(output, output))
 
     def _step(self, rows: np.ndarray, y: np.ndarray, chance: np.ndarray) -> None:
-        """Take the step of a batch, and write down the chances of the second class before it."""
+        """Take the step of a batch, and store the probabilities of the second class before it."""
         space = self.spaces.get(len(rows))
         if space is None:
             space = self.spaces[len(rows)] = _Space(len(rows), self.structure.n_features, self.structure.n_hidden)
@@ -373,19 +372,19 @@ class _Steps:
         expit(chance, out=chance)
 
     def _backward(self, space: _Space) -> None:
-        """Add up the gradient over the rows, without the penalty."""
+        """Sum the gradient over the rows, without the penalty."""
         slopes, active, error, back = self.slopes, space.active, space.error, space.back
         np.matmul(active.T, error, out=slopes.output)
         np.add.reduce(error, axis=0, out=slopes.output_intercept)
         np.matmul(error, self.weights.output.T, out=back)
-        np.not_equal(active, 0, out=space.speaks)
-        np.multiply(back, space.speaks, out=back)
+        np.not_equal(active, 0, out=space.is_active)
+        np.multiply(back, space.is_active, out=back)
         np.add(back, 0.0, out=back)  # no negative zeros
         np.matmul(space.X.T, back, out=slopes.hidden)
         np.add.reduce(back, axis=0, out=slopes.hidden_intercept)
 
     def _move(self, n_rows: int) -> None:
-        """Change the weights by their velocities, looking ahead if the momentum is Nesterov's."""
+        """Update the weights by their velocities, with or without Nesterov's momentum."""
         velocities, change, gradient, inner = self.velocities, self.change, self.gradient, self.structure.n_coefficients
         np.multiply(self.alpha, self.flat[:inner], out=change[:inner])
         np.add(gradient[:inner], change[:inner], out=gradient[:inner])
@@ -400,14 +399,14 @@ class _Steps:
 
 
 def _log_likelihood(chance: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The logarithm of the chance of each row's class, as scipy rounds it."""
+    """Return the log probability of each row's class, rounded as in scipy."""
     chance = np.minimum(np.maximum(chance, _EPS), 1 - _EPS)
     found: np.ndarray = xlogy(1.0, np.abs(chance - (1 - y)))
     return found
 
 
 def _hidden_size(sizes: Any) -> int | None:
-    """The size of the only hidden layer; None if there are others."""
+    """Return the size of the only hidden layer; None if there are several."""
     if isinstance(sizes, tuple | list):
         sizes = sizes[0] if len(sizes) == 1 else None
     return sizes if _is_count(sizes) else None

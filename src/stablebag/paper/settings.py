@@ -1,9 +1,9 @@
 """The four simulation settings of section 6 of the paper, as in its text and as in its authors' script.
 
-The two differ in the data. The script seeds numpy's legacy generator with 1234567891 before each data set, centres the
-test point of Settings 1 to 3, records the probability of class 0, gives the neural network the same seed in every fit,
-and in Setting 4 adds noise from [-1, 1] where the text says [0, 1]. Its trees have no seed: each takes a number from
-the generator that drew the data, first the tree fitted to all rows, then the tree without each row, in order.
+The data of the two differ. The script seeds numpy's legacy generator with 1234567891 before each data set, centres the
+test point of Settings 1 to 3, records the probability of class 0, uses the same seed for the neural network in every
+fit, and in Setting 4 adds noise from [-1, 1], where the text says [0, 1]. Its trees have no seed: each takes a number
+from the generator that drew the data, first the tree fitted to all rows, then the trees without each row, in order.
 """
 
 from collections.abc import Callable
@@ -20,19 +20,19 @@ from stablebag.resampling.schemes import Subbagging
 
 VARIANTS = ("text", "script")
 SCRIPT_SEED = 1234567891
-_LARGEST_TREE_SEED = 2**31 - 1  # the numbers that scikit-learn's trees draw for themselves are below this
+_LARGEST_TREE_SEED = 2**31 - 1  # scikit-learn's trees draw seeds below this number
 
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class ScriptTree(DecisionTreeRegressor):
-    """The tree of the script, which breaks ties between splits by a number from numpy's legacy generator.
+    """The script's tree, which breaks ties between splits by a number from numpy's legacy generator.
 
-    Its `random_state` is that number itself.
+    Its `random_state` is this number.
     """
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit with the number in place of a generator."""
+        """Fit with the number instead of a generator."""
         number: Any = self.random_state
         self.random_state: Any = _Drawn(number)
         try:
@@ -42,7 +42,7 @@ class ScriptTree(DecisionTreeRegressor):
 
 
 class _Drawn(np.random.RandomState):
-    """A generator that always returns one number, which was drawn before."""
+    """A generator that always returns the same number."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Setting:
     number : int
         The number of the setting, from 1 to 4.
     title : str
-        A description in a few words.
+        A short description.
     n_samples : int
         The number of training rows n; bags have half as many.
     n_features : int
@@ -84,11 +84,11 @@ class Setting:
         Parameters
         ----------
         variant : {"text", "script"}, default="text"
-            As the paper's text says, or as its authors' script did.
+            As in the paper's text, or as in its authors' script.
         seed : int, default=0
-            The seed of the data in the text's variant; the script has its own.
+            The seed of the data for the variant "text"; the script has a fixed seed.
         n_points : int, default=10
-            The number of test points. The first is the paper's; the others are drawn after everything else.
+            The number of test points. The first is the paper's, and the others are drawn after everything else.
 
         Returns
         -------
@@ -101,13 +101,13 @@ class Setting:
         return self.make_data(self, variant, seed, n_points)
 
     def learner(self, variant: str = "text") -> Any:
-        """Return the base learner, unfitted; the variants differ only in that the script seeds the network."""
+        """Return the unfitted base learner; the variants differ only in the seed of the network."""
         return self.make_learner(check_variant(variant, "Setting.learner"))
 
     def refit_seeds(self, variant: str) -> np.ndarray | None:
-        """Return the seeds of the base learner, fitted to all rows and then without each row, in order.
+        """Return the seeds of the base learner for the fit to all rows and the fits without each row, in order.
 
-        None if the same seed serves for all fits, as in Definition 4 of the paper; not so for the script's trees.
+        None if all fits use the same seed, as in Definition 4 of the paper. The script's trees do not.
         """
         if check_variant(variant, "Setting.refit_seeds") == "text" or self.number != 4:
             return None
@@ -117,7 +117,7 @@ class Setting:
         return legacy.randint(0, _LARGEST_TREE_SEED, size=self.n_samples + 1)
 
     def bagged(self, n_bags: int, variant: str = "text", *, n_jobs: int | None = None, seed: int = 0) -> Any:
-        """Return the subbagged learner, unfitted: bags of half the rows; trees are not clipped, as in the paper."""
+        """Return the unfitted subbagged learner: bags of half the rows; trees are not clipped, as in the paper."""
         settings: dict[str, Any] = {"n_bags": n_bags, "n_jobs": n_jobs, "random_state": seed, "scheme": Subbagging(0.5)}
         if self.classifies:
             return BaggedClassifier(self.learner(variant), **settings)
@@ -191,7 +191,7 @@ SETTINGS = {
 
 
 def check_variant(variant: str, owner: str) -> str:
-    """Return the variant if there is one of that name; otherwise refuse it."""
+    """Return the variant if it exists; otherwise raise an error."""
     if variant not in VARIANTS:
         raise refuse_value("variant", owner, f"one of {VARIANTS}", variant)
     return variant

@@ -6,6 +6,7 @@ from stablebag import _lazily
 
 if TYPE_CHECKING:
     from stablebag.proving.bounds import unstable_epsilon as unstable_epsilon
+    from stablebag.proving.error_bounds import ErrorPlan as ErrorPlan
     from stablebag.proving.leave_out import VersionsCertificate as VersionsCertificate
     from stablebag.proving.outputs import BoxOutputs as BoxOutputs
     from stablebag.proving.outputs import VectorOutputs as VectorOutputs
@@ -17,6 +18,7 @@ else:
         __name__,
         {
             "bounds": ["unstable_epsilon"],
+            "error_bounds": ["ErrorPlan"],
             "leave_out": ["VersionsCertificate"],
             "outputs": ["BoxOutputs", "VectorOutputs"],
             "plan": ["Plan"],

@@ -1,7 +1,7 @@
 """What the bags prove about the leave-one-out error: how far it is from the error of the fitted model on new rows."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,6 +23,7 @@ _MOST_EXACT = 2e8  # operations for the eigenvalues of the bags without each row
 _MOST_PAIRS = 1e11  # operations to count the bags without each two rows
 _BLOCK_BYTES = 2**26
 _TAIL = 1e-12  # of how many bags are without a row
+_MOST_BAGS_COUNTED = 10**8
 _MOST_BAGS_LISTED = 2000  # beyond which a moment of their number is bounded in closed form
 
 
@@ -142,8 +143,12 @@ def expected_spread(n: int, bag_size: int, n_bags: float) -> float:
         return math.inf
     if math.isinf(n_bags):
         return float((n - 1) * _expected_square(n - 1, bag_size, n_bags))
+    if n_bags > _MOST_BAGS_COUNTED:  # by Hoeffding, hardly ever fewer; and a square falls with their number
+        low = n_bags * (1 - bag_size / n) - math.sqrt(n_bags * math.log(1 / _TAIL) / 2)
+        return (n - 1) * (float(_expected_square(n - 1, bag_size, max(1.0, low))) + 8 * _TAIL)
     law = stats.binom(n_bags, 1 - bag_size / n)  # of the bags without a row
-    counts = np.arange(max(1, law.ppf(_TAIL)), law.isf(_TAIL) + 1)
+    low = max(1.0, float(law.ppf(_TAIL)))
+    counts = np.arange(low, law.isf(_TAIL) + 1)
     squares = _expected_square(n - 1, bag_size, counts)
     return (n - 1) * (float(law.pmf(counts) @ squares) + 8 * _TAIL)  # no square is above 4
 
@@ -339,8 +344,20 @@ def plan_error(
     range_length: float = 1.0,
     max_bags: int | float = 10_000,
     max_bag_size: int | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> ErrorPlan:
-    """Find large subbags, and then the fewest of them, for a proved interval of the wished width."""
+    """Find large subbags, and then the fewest of them, for a proved interval of the wished width.
+
+    What else was given to `plan` must be None: it is about stability.
+    """
+    for name, value in (given or {}).items():
+        if value is not None:
+            reason = "such a plan is for subbags, and for predictions in a fixed range."
+            raise refuse_value(name, "plan", "left out with error_width", value, reason)
+    error_width = check_real(error_width, "error_width", "plan", open_low=True, finite=True)
+    confidence_level = check_confidence_level(confidence_level, "plan")
+    lipschitz = check_real(lipschitz, "lipschitz", "plan", finite=True)
+    upper = check_real(upper, "upper", "plan", open_low=True, finite=True)
     about = {"upper": upper, "lipschitz": lipschitz, "scale": range_length / 2}
 
     def width(n: int, size: int, n_bags: int | float) -> float:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from stablebag._checks import (
     check_bags,
@@ -19,6 +19,7 @@ from stablebag._wording import count_bags, paragraphs, preformatted, rounded_up,
 from stablebag.proving import bounds
 from stablebag.proving.certificate import Certificate, enough_bags, first_step, replace_bags
 from stablebag.proving.coupling import Coupling
+from stablebag.proving.error_bounds import ErrorPlan, plan_error
 from stablebag.proving.leave_out import VersionsCertificate
 from stablebag.resampling.law import ResamplingScheme, ResolvedScheme
 from stablebag.resampling.schemes import SCHEMES, as_law
@@ -48,7 +49,7 @@ class PlanOption:
     n_bags : int or float
         The number of bags.
     epsilon : float
-        The guarantee: at most a share `delta` of the rows moves a prediction by more.
+        The guarantee: at most a share `delta` of the rows changes a prediction by more.
     price : float
         How much lower epsilon would be with infinitely many bags.
     """
@@ -113,6 +114,7 @@ class Plan:
         return preformatted(str(self))
 
 
+@overload
 def plan(
     n_samples: int,
     epsilon: float,
@@ -125,7 +127,36 @@ def plan(
     delta_range: float = 0.0,
     coupling: Coupling | str | None = None,
     churn: float | None = None,
-) -> Plan:
+) -> Plan: ...
+@overload
+def plan(
+    n_samples: int,
+    *,
+    max_bags: int | float = 10_000,
+    max_bag_size: int | None = None,
+    range_length: float = 1.0,
+    error_width: float,
+    confidence_level: float = 0.95,
+    lipschitz: float = 1.0,
+    upper: float = 1.0,
+) -> ErrorPlan: ...
+def plan(
+    n_samples: int,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    scheme: str | ResamplingScheme | ResolvedScheme = "subbagging",
+    *,
+    max_bags: int | float = 10_000,
+    max_bag_size: int | None = None,
+    range_length: float = 1.0,
+    delta_range: float = 0.0,
+    coupling: Coupling | str | None = None,
+    churn: float | None = None,
+    error_width: float | None = None,
+    confidence_level: float = 0.95,
+    lipschitz: float = 1.0,
+    upper: float = 1.0,
+) -> Plan | ErrorPlan:
     """Find a large bag size, and a small number of bags, for which (epsilon, delta)-stability is proved.
 
     Large bags usually predict better, but with them single rows can move predictions further. Many bags take time. So
@@ -136,10 +167,10 @@ def plan(
     ----------
     n_samples : int
         The number of training rows.
-    epsilon : float
-        How far a prediction may move when a row is left out, in the units of the prediction.
-    delta : float
-        The share of the training rows that may move it further, in [0, 1]; not a confidence level.
+    epsilon : float or None, default=None
+        How far a prediction may change when a row is left out, in the units of the prediction.
+    delta : float or None, default=None
+        The share of the training rows that may change it more, in [0, 1]; not a confidence level.
     scheme : {"subbagging", "bernoulli", "classical", "poissonized"} or ResamplingScheme, default="subbagging"
         How bags are drawn. A scheme object keeps its own bag size, so only the number of bags is planned. Bags drawn
         with replacement are planned with at most as many draws as there are rows.
@@ -158,11 +189,21 @@ def plan(
         Plan for a refit on a new version of the data instead of leaving out one row: this share of the rows leaves,
         chosen at random, and as many others come. Then `delta` is the chance that a prediction changes by more than
         `epsilon` between the two versions, which have the same seed, row IDs and bag size (`compare_versions`).
+    error_width : float or None, default=None
+        Plan for the error instead of stability, without `epsilon` and `delta`: for subbags with which the error of the
+        fitted model on new rows has a proved interval of this width (`leave_one_out_error`).
+    confidence_level : float, default=0.95
+        With `error_width`: the confidence level of that interval.
+    lipschitz : float, default=1.0
+        With `error_width`: how fast the loss changes with the prediction. It is 1 for the absolute error and for one
+        minus the probability of the true class.
+    upper : float, default=1.0
+        With `error_width`: the largest possible loss.
 
     Returns
     -------
-    Plan
-        With `scheme`, `n_bags`, `certificate`, and `options`, which lists other ways.
+    Plan or ErrorPlan
+        With `scheme` and `n_bags`. A `Plan` also has the `certificate`, and `options`, which lists other ways.
 
     Examples
     --------
@@ -184,6 +225,17 @@ def plan(
     >>> calm.scheme, calm.n_bags
     (Subbagging(bag_size=1451), 6600)
 
+    Bags for which the error of the fitted model, for a loss from 0 to 1, has a proved interval of width 0.2:
+
+    >>> print(plan(10_000, error_width=0.2))
+    Use subbagging, 4,434 of 10,000 rows, with 8,330 bags.
+    Proved for every learner: with probability 95% over the draw of independent rows and of the
+    bags, an interval of width 0.2 contains the expected loss of the fitted model at a new row.
+    The loss is from 0 to 1 and changes at most by 1 times the change of the prediction, in a
+    fixed range of length 1.
+    Larger or smaller bags need other numbers of rows: 13,185 rows for bags of 50% of them, 1,415
+    rows for bags of 10% of them, 474 rows for bags of 1% of them.
+
     With finitely many bags:
 
     >>> found = plan(1000, epsilon=0.2, delta=0.05)
@@ -199,6 +251,18 @@ def plan(
     """
     n_samples = check_samples(n_samples, "plan")
     range_length = check_real(range_length, "range_length", "plan", open_low=True, finite=True)
+    if error_width is not None:
+        given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "coupling": coupling, "churn": churn}
+        given |= {"scheme": None if scheme == "subbagging" else scheme, "delta_range": delta_range or None}
+        if max_bag_size is not None:
+            max_bag_size = check_integer(max_bag_size, "max_bag_size", "plan", minimum=1)
+        return plan_error(
+            n_samples, error_width, confidence_level, lipschitz=lipschitz, upper=upper, range_length=range_length,
+            max_bags=check_bags(max_bags, "plan", name="max_bags"), max_bag_size=max_bag_size, given=given,
+        )  # fmt: skip
+    if epsilon is None or delta is None:
+        name = "epsilon" if epsilon is None else "delta"
+        raise refuse_type(name, "plan", "a number", None, "give epsilon and delta, or error_width.")
     epsilon = check_epsilon(epsilon, "plan", open_low=True)
     if epsilon >= range_length:
         reason = "no prediction changes by more than its range, with or without bagging."

@@ -1,4 +1,4 @@
-"""The laws of bags, and what is drawn from them."""
+"""Schemes for drawing bags, and the laws of the bags."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Bags: the drawn sequences of row numbers, with order and repeats kept, and which rows are in which bags."""
+"""Bags: drawn sequences of row numbers, with order and repeats, and which rows are in which bags."""
 
 import hashlib
 import reprlib
@@ -15,7 +15,6 @@ from stablebag._checks import as_array, check_integer, read_only, refuse_type, s
 from stablebag._wording import ROWS, Noun
 
 # ----------------------------------------------------------------------------------------------------------------- bags
-# Bags: the drawn sequences of row numbers, with order and repeats kept, and which rows are in which bags.
 
 Probability: TypeAlias = Fraction | float
 WeightedBag: TypeAlias = tuple[tuple[int, ...], Probability]
@@ -27,8 +26,8 @@ _MOST_HASHED = 2**22
 class Bags:
     """One sequence of row numbers per bag, over the training rows 0, ..., `n_samples` - 1.
 
-    ``bags[b]`` is the sequence of bag b as it was drawn; a slice gives `Bags` again. The rows are held in the
-    smallest integer type that fits, and the inclusion matrix bit-packed or sparse, whichever is smaller.
+    ``bags[b]`` is the sequence of bag b as it was drawn; a slice returns `Bags`. Rows are stored in the smallest
+    integer type that fits, and the inclusion matrix is bit-packed or sparse, whichever is smaller.
 
     Parameters
     ----------
@@ -64,14 +63,14 @@ class Bags:
 
     @classmethod
     def from_flat(cls, rows: np.ndarray, ends: np.ndarray, n_samples: int) -> "Bags":
-        """Return bags from their rows end to end and from where each ends, unchecked.
+        """Return bags from their concatenated rows and the end of each bag, unchecked.
 
         Parameters
         ----------
         rows : ndarray of int
             The rows of all bags.
         ends : ndarray of int, shape (n_bags + 1,)
-            Zero, and then the end of each bag in `rows`.
+            Zero, followed by the end of each bag in `rows`.
         n_samples : int
             The number of training rows.
 
@@ -85,17 +84,17 @@ class Bags:
         return bags
 
     def called(self, noun: Noun) -> "Bags":
-        """Return the same bags, of things that are called so: of patients, in place of training rows."""
+        """Return the same bags with another noun, for example groups instead of rows."""
         bags = Bags.from_flat(self._rows, self._ends, self.n_samples)
         bags._noun = noun
         return bags
 
     def _hold(self, rows: np.ndarray, ends: np.ndarray) -> None:
-        """Keep the rows of all bags end to end, read-only, so that no one who sees these arrays can alter the bags."""
+        """Store the concatenated rows and the ends of the bags, read-only."""
         self._rows, self._ends = read_only(rows), read_only(ends)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickled state; arrays that were read-only are not so after pickling."""
+        """Restore a pickled state; pickling loses the read-only flags of arrays."""
         self.__dict__.update(state)
         self._hold(self._rows, self._ends)
 
@@ -115,11 +114,11 @@ class Bags:
             some = Bags.from_flat(self._rows[ends[0] : ends[-1]], ends - ends[0], self.n_samples)
             return some.called(self._noun)
         if not isinstance(number, int | np.integer):
-            raise TypeError(f"Bags are numbered: use an integer or a slice. Got {reprlib.repr(number)}.")
+            raise TypeError(f"A bag is selected by an integer or a slice. Got {reprlib.repr(number)}.")
         if not -len(self) <= number < len(self):
-            raise IndexError(f"Bag {number} was asked for, and there are {len(self)} bags.")
+            raise IndexError(f"Bag {number} does not exist, because there are {len(self)} bags.")
         number = number % len(self)
-        # A copy, so that no caller can alter the bag, of the type that every library takes to select rows.
+        # A copy, so that no caller can change the bag, in the integer type that every library accepts as an index.
         return self._rows[self._ends[number] : self._ends[number + 1]].astype(np.intp)
 
     def __iter__(self) -> Iterator[np.ndarray]:
@@ -151,7 +150,7 @@ class Bags:
         return Bags.from_flat(self._rows[places], ends, self.n_samples).called(self._noun)
 
     def compacted(self) -> "tuple[np.ndarray, Bags]":
-        """Return the distinct rows of the bags in increasing order, and the bags renumbered to places among these.
+        """Return the sorted distinct rows of the bags, and the bags renumbered to positions among these rows.
 
         >>> rows, bags = Bags([[7, 2], [9, 2, 2]], n_samples=10).compacted()
         >>> rows, bags[1]
@@ -160,7 +159,7 @@ class Bags:
         held = self._rows
         order: np.ndarray
         in_order: np.ndarray
-        if max(self.n_samples, len(held)) < 2**32:  # row and place in one word, which numpy sorts several times faster
+        if max(self.n_samples, len(held)) < 2**32:  # row and place in one word, which numpy sorts much faster
             keys = held.astype(np.uint64)
             keys <<= np.uint64(32)
             keys |= np.arange(len(held), dtype=np.uint32)
@@ -185,7 +184,7 @@ class Bags:
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many rows each bag has, counting repeats; shape (n_bags,)."""
+        """The number of rows in each bag, counting repeats; shape (n_bags,)."""
         return np.diff(self._ends)
 
     @property
@@ -206,14 +205,14 @@ class Bags:
 
     @property
     def counts(self) -> np.ndarray:
-        """How often row i is in bag b, as a dense array of shape (n_bags, n_samples)."""
+        """How often each bag contains each row, as a dense array of shape (n_bags, n_samples)."""
         dense = np.zeros((len(self), self.n_samples), dtype=np.int32)
         np.add.at(dense, (self._bag_numbers(), self._rows), 1)
         return dense
 
     @cached_property
     def n_without(self) -> np.ndarray:
-        """How many bags do not contain row i; shape (n_samples,)."""
+        """The number of bags that do not contain each row; shape (n_samples,)."""
         by_row = self._inclusion_by_row
         if isinstance(by_row, np.ndarray):
             inside: np.ndarray = np.bitwise_count(by_row).sum(axis=1, dtype=np.int64)
@@ -222,7 +221,7 @@ class Bags:
         return read_only(len(self) - inside)
 
     def in_every_bag(self) -> np.ndarray:
-        """Return the rows that every bag contains, in increasing order; without an array of all rows."""
+        """Return the rows that every bag contains, in increasing order, without an array of all rows."""
         order = np.argsort(self.sizes, kind="stable")
         rows = np.unique(self[int(order[0])]) if len(self) else np.empty(0, np.intp)
         for number in order[1:]:
@@ -239,7 +238,7 @@ class Bags:
         rows : ndarray of int
             In increasing order.
         ends : ndarray of int, shape (len(rows) + 1,)
-            Zero, and then where the bags of each row end in `bags`.
+            Zero, followed by the end of the bags of each row in `bags`.
         bags : ndarray of int
             The numbers of the bags of each row, in increasing order.
         """
@@ -250,7 +249,7 @@ class Bags:
             pairs |= self._bag_numbers().view(np.uint32)
             pairs.sort()
             new = _first_of_each(pairs)
-            pairs = pairs if new.all() else pairs[new]  # without a row that a bag has twice
+            pairs = pairs if new.all() else pairs[new]  # drops repeats of a row in a bag
             numbers = pairs.astype(np.uint32)
             numbers &= np.uint32((1 << bits) - 1)
             numbers = numbers.view(np.int32)
@@ -266,12 +265,12 @@ class Bags:
 
     @property
     def is_thin(self) -> bool:
-        """Whether so few rows are in bags that listing their bags is smaller than a bit for each row and bag."""
+        """Whether a list of the bags of each row takes less memory than one bit per row and bag."""
         return 5 * len(self._rows) < self.n_samples * (-(-len(self) // 8))
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash that identifies these bags; for very many, it is made from a part of their rows."""
+        """A hash that identifies these bags; very large bags are hashed in part."""
         digest = hashlib.blake2b(f"{self.n_samples} {len(self)}".encode(), digest_size=16)
         for array in (self._ends, self._rows):
             digest.update(np.ascontiguousarray(array[:: len(array) // _MOST_HASHED + 1], dtype=np.int64).tobytes())
@@ -285,22 +284,22 @@ class Bags:
     def without(self, row: int) -> np.ndarray:
         """Return the numbers of the bags that do not contain `row`, in increasing order."""
         if not 0 <= check_integer(row, "row", "Bags.without", minimum=0) < self.n_samples:
-            raise IndexError(f"Row {row} was asked for, and there are {self.n_samples} rows.")
+            raise IndexError(f"Row {row} does not exist, because there are {self.n_samples} rows.")
         if self.is_thin:  # without an array of all rows
             return np.setdiff1d(np.arange(len(self)), self._bag_numbers()[self._rows == row])
         return np.flatnonzero(~self._block(slice(row, row + 1))[:, 0])
 
     def outside(self, rows: slice | np.ndarray) -> np.ndarray:
-        """Return whether bag b does *not* contain row i, for some of the rows: bool, of shape (n_bags, n_rows)."""
+        """Return whether each bag does *not* contain each of some rows; bool of shape (n_bags, n_rows)."""
         return ~self._block(rows)
 
     def inclusion_blocks(self, max_bytes: int = _BLOCK_BYTES) -> Iterator[tuple[slice, np.ndarray]]:
-        """Walk the inclusion matrix by blocks of training rows.
+        """Yield the inclusion matrix in blocks of training rows.
 
         Parameters
         ----------
         max_bytes : int, default=67108864
-            The largest size of a block in bytes; a block has at least one training row.
+            The largest size of a block in bytes. A block has at least one training row.
 
         Yields
         ------
@@ -323,15 +322,15 @@ class Bags:
 
     @cached_property
     def _inclusion_by_row(self) -> "np.ndarray | sparse.csr_array":
-        """The inclusion matrix, transposed so that training rows are contiguous: bit-packed, or sparse if smaller."""
+        """The transposed inclusion matrix, with contiguous training rows: bit-packed, or sparse if that is smaller."""
         packed_bytes = self.n_samples * (-(-len(self) // 8))
-        sparse_bytes = 5 * len(self._rows) + 4 * self.n_samples  # a four-byte bag number and a bool per entry
+        sparse_bytes = 5 * len(self._rows) + 4 * self.n_samples  # a 4-byte bag number and a bool per entry
         return self._sparse_by_row() if sparse_bytes < packed_bytes else self._packed_by_row()
 
     def _sparse_by_row(self) -> sparse.csr_array:
         entries = np.ones(len(self._rows), dtype=bool)
         by_row = sparse.coo_array((entries, (self._rows, self._bag_numbers())), shape=(self.n_samples, len(self)))
-        return by_row.tocsr()  # adds up repeats, which for bool leaves True
+        return by_row.tocsr()  # sums repeats, which for bool gives True
 
     def _packed_by_row(self) -> np.ndarray:
         packed = np.empty((self.n_samples, -(-len(self) // 8)), dtype=np.uint8)
@@ -344,19 +343,19 @@ class Bags:
         return packed
 
     def _bag_numbers(self) -> np.ndarray:
-        """The number of the bag that each held row belongs to."""
+        """Return the bag of each stored row."""
         return np.repeat(np.arange(len(self), dtype=np.int32), self.sizes)
 
 
 def _first_of_each(values: np.ndarray) -> np.ndarray:
-    """Where a sorted array has a value for the first time."""
+    """Return where values of a sorted array occur for the first time."""
     first = np.ones(len(values), dtype=bool)
     np.not_equal(values[1:], values[:-1], out=first[1:])
     return first
 
 
 def _chunks(sequences: Iterable[Any]) -> Iterator[tuple[int, list[np.ndarray]]]:
-    """Group the bags by about a million rows, with the number of each group's first bag."""
+    """Yield groups of bags with about a million rows, with the number of each group's first bag."""
     first, chunk, n_rows = 0, [], 0
     if not isinstance(sequences, Iterable) or getattr(sequences, "shape", None) == ():
         raise refuse_type("sequences", "Bags", "an iterable of bags, each a sequence of row numbers", sequences)
@@ -365,7 +364,7 @@ def _chunks(sequences: Iterable[Any]) -> Iterator[tuple[int, list[np.ndarray]]]:
         if rows.size == 0:
             rows = np.empty(0, np.intp)
         elif rows.ndim != 1 or rows.dtype.kind not in "iu":
-            raise TypeError(f"A bag must be a sequence of row numbers. Got {shown(sequence)} as bag {number}.")
+            raise TypeError(f"Each bag must be a sequence of row numbers. Got {shown(sequence)} for bag {number}.")
         chunk.append(rows.astype(np.intp, copy=False))
         n_rows += len(rows)
         if n_rows > 2**20:
@@ -375,7 +374,7 @@ def _chunks(sequences: Iterable[Any]) -> Iterator[tuple[int, list[np.ndarray]]]:
 
 
 def _checked(chunk: list[np.ndarray], first: int, n_samples: int) -> np.ndarray:
-    """Put bags end to end and refuse invalid row numbers; checking many bags at once is much faster."""
+    """Concatenate bags and check their row numbers; checking many bags at once is much faster."""
     flat = np.concatenate([np.empty(0, np.intp), *chunk])
     outside = (flat < 0) | (flat >= n_samples)
     if outside.any():
@@ -386,10 +385,8 @@ def _checked(chunk: list[np.ndarray], first: int, n_samples: int) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------------------------------------------- patterns
-# Patterns: the sets of bags that rows are in. Rows in the same bags are alike, and rows in no bag are not looked at.
-#
-# Of very many rows, few are in several of some small bags: each pattern is held once, with its rows, and nothing here
-# has as many entries as there are rows.
+# A pattern is the set of bags that a row is in. With very many rows and small bags, many rows share a pattern, and most
+# are in no bag. Each pattern is stored once with its rows, so no array has as many entries as there are rows.
 
 
 @dataclass(frozen=True, eq=False)
@@ -403,15 +400,15 @@ class RowPatterns:
     n_bags : int
         The number of bags.
     apart : ndarray of int
-        Rows that are in no pattern, because they are looked at one by one; in increasing order.
+        Rows that are handled one by one, and belong to no pattern; in increasing order.
     rows : ndarray of int
-        The rows of all patterns, pattern by pattern, in increasing order in each.
+        The rows of all patterns, pattern by pattern, in increasing order within each.
     ends : ndarray of int, shape (n_patterns + 1,)
-        Zero, and then where the rows of each pattern end.
+        Zero, followed by the end of the rows of each pattern.
     bags : ndarray of int
         The bags of all patterns, pattern by pattern.
     bag_ends : ndarray of int, shape (n_patterns + 1,)
-        Zero, and then where the bags of each pattern end.
+        Zero, followed by the end of the bags of each pattern.
 
     Examples
     --------
@@ -432,7 +429,7 @@ class RowPatterns:
 
     @classmethod
     def of(cls, bags: Bags, apart: np.ndarray | None = None) -> "RowPatterns":
-        """Return the patterns of these bags; some rows may be kept apart."""
+        """Return the patterns of these bags, without the rows in `apart`."""
         rows, ends, numbers = bags.bags_by_row()
         apart = np.empty(0, np.int64) if apart is None else np.unique(np.asarray(apart, dtype=np.int64))
         n_inside, found = np.diff(ends), []
@@ -458,17 +455,17 @@ class RowPatterns:
 
     @property
     def counts(self) -> np.ndarray:
-        """How many rows each pattern has."""
+        """The number of rows of each pattern."""
         return np.diff(self.ends)
 
     @property
     def n_inside(self) -> np.ndarray:
-        """How many bags each pattern has."""
+        """The number of bags of each pattern."""
         return np.diff(self.bag_ends)
 
     @property
     def n_untouched(self) -> int:
-        """How many rows are in no bag, and not apart."""
+        """The number of rows in no bag, not counting those in `apart`."""
         return self.n_samples - len(self.rows) - len(self.apart)
 
     @cached_property
@@ -478,7 +475,7 @@ class RowPatterns:
         return sparse.csr_array((entries, self.bags, self.bag_ends), shape=(len(self), self.n_bags))
 
     def complements(self) -> tuple[np.ndarray, sparse.csr_array]:
-        """Return the patterns that have more than half of the bags, and ones where these lack a bag.
+        """Return the patterns with more than half of the bags, and a matrix of ones for the bags they lack.
 
         >>> many, others = RowPatterns.of(Bags([[0, 1, 2], [2, 7], [2, 7]], n_samples=9)).complements()
         >>> many.tolist(), others.toarray().tolist()
@@ -491,15 +488,15 @@ class RowPatterns:
         return many, sparse.csr_array(lacking, dtype=float)
 
     def untouched(self, k: int) -> np.ndarray:
-        """Return the first k rows, or all, that are in no bag and not apart."""
+        """Return the first k rows, or all, that are in no bag and not in `apart`."""
         k = min(k, self.n_untouched)
         known = np.sort(np.concatenate([self.rows.astype(np.int64), self.apart]))
-        # The j-th of the known rows has known[j] - j others before it.
+        # Before the j-th known row there are known[j] - j other rows.
         before = np.searchsorted(known - np.arange(len(known)), np.arange(k), side="right")
         return np.asarray(before + np.arange(k))
 
     def places(self, rows: np.ndarray) -> np.ndarray:
-        """Return the pattern of each of these rows; -1 for rows that are in none."""
+        """Return the pattern of each row; -1 for rows without one."""
         if not len(self.rows):
             return np.full(np.shape(rows), -1)
         order, of_rows = self._by_row
@@ -512,9 +509,9 @@ class RowPatterns:
 
 
 def _alike(rows: np.ndarray, of_rows: np.ndarray, n_bags: int) -> tuple[np.ndarray, ...]:
-    """Put rows with the same bags together: rows, how many are alike, their bags, and how many bags each has."""
+    """Group rows with the same bags; return the rows, the group sizes, the groups' bags, and their numbers of bags."""
     n_inside = of_rows.shape[1]
-    if n_bags**n_inside < 2**63:  # a number for each set of bags
+    if n_bags**n_inside < 2**63:  # each set of bags fits into one integer
         codes = np.zeros(len(rows), np.min_scalar_type(n_bags**n_inside))
         for bag in of_rows.T:
             codes *= codes.dtype.type(n_bags)
@@ -522,7 +519,7 @@ def _alike(rows: np.ndarray, of_rows: np.ndarray, n_bags: int) -> tuple[np.ndarr
         order = np.argsort(codes, kind="stable")
         codes = codes[order]
         first = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
-    else:  # few rows are in so many of so many bags, and hardly two of them in the same
+    else:  # with this many bags per row, hardly any two rows are in the same bags
         order, first = np.arange(len(rows)), np.arange(len(rows))
     patterns = of_rows[order[first]]
     return rows[order], np.diff(first, append=len(rows)), patterns.ravel(), np.full(len(first), n_inside)

@@ -1,7 +1,7 @@
-"""Components: what leaving rows out does to the parts of a bag's output, and to the noise of the drawn bags, jointly.
+"""Components: joint bounds on the effect of leaving rows out and on the noise of drawn bags.
 
-The output of a bag is a sum of orthogonal components. Leaving rows out moves the average through some of them, and the
-noise of matched bags is largest through others, so that no output attains both bounds at once (docs/proofs.md, 15).
+The output of a bag is a sum of orthogonal components. Leaving rows out changes the average through some of them, and
+the noise of matched bags is largest through others, so no output attains both bounds at once (docs/proofs.md, 15).
 """
 
 import math
@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-MOST_LISTED = 5_000_000  # the most counts that are listed
-_MOST_DEGREES = 2_000  # the most components of a block that are told apart
-_MOST_LEVELS = 64  # the same of subbagging without several rows
+MOST_LISTED = 5_000_000  # largest number of terms in an explicit sum
+_MOST_DEGREES = 2_000  # largest number of components of a block that are treated separately
+_MOST_LEVELS = 64  # the same for subbagging without several rows
 
 
 class Block(NamedTuple):
-    """Components that the average moves along in one direction: its share of the bias, and the noise, of each."""
+    """The bias and the noise of components along which the average changes in one direction."""
 
     bias: np.ndarray
     noise: np.ndarray
@@ -26,16 +26,16 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Components:
-    """The bias and the noise of matched bags, component by component, for a unit of variance of a bag's output.
+    """The bias and the noise of matched bags, component by component, per unit of variance of a bag's output.
 
     Attributes
     ----------
     blocks : tuple of Block
-        The components through which leaving rows out moves the average.
+        The components through which leaving rows out changes the average.
     top : float
-        The most noise through any component; infinite if it is not known.
+        The largest noise of any component; infinite if unknown.
     limit : float
-        A bound on the noise whatever the variance, for outputs in an interval of length 1.
+        A bound on the noise for any variance, for outputs in an interval of length 1.
     """
 
     blocks: tuple[Block, ...]
@@ -48,16 +48,17 @@ class Components:
         return max((math.fsum(block.bias) for block in self.blocks), default=0.0)
 
     def mean_square(self, n_bags: float, variance: Any = 0.25, limit: float | None = None) -> Any:
-        """Bound the mean over rows of the expected squared change of the average of so many matched bags.
+        """Bound the mean over rows of the expected squared change of the average of `n_bags` matched bags.
 
         Parameters
         ----------
         n_bags : int or float
             The number of bags B.
         variance : float or ndarray, default=0.25
-            The variance of a bag's output over bags, or a bound on it; for vectors, of its distance from its mean.
+            The variance of a bag's output over bags, or a bound on it; for vectors, the mean squared distance from the
+            mean.
         limit : float or None, default=None
-            A bound on the noise whatever the variance. None stands for that of outputs in an interval of length 1.
+            A bound on the noise for any variance. None uses the one for outputs in an interval of length 1.
 
         Returns
         -------
@@ -92,7 +93,7 @@ class Components:
 
     @cached_property
     def _distinct(self) -> list[Block]:
-        """The blocks without those that have neither more bias nor more noise than another."""
+        """The blocks, without those dominated by another in both bias and noise."""
         single = sorted({(float(b[0]), float(v[0])) for b, v in self.blocks if len(b) == 1}, reverse=True)
         kept: list[Block] = []
         for bias, noise in single:
@@ -101,10 +102,10 @@ class Components:
         return kept + [block for block in self.blocks if len(block.bias) > 1]
 
     def _shares(self, n_bags: float) -> set[float]:
-        """Shares of the noise that are bounded by the variance; the rest is bounded whatever the variance is."""
+        """Return candidates for the share of the noise bounded by the variance; the rest is bounded by `limit`."""
         if math.isinf(self.top):
             return {0.0}
-        # Every share gives a bound. The best is an end, or where the top meets what the average moves along.
+        # Every share gives a bound. The best is at an end, or where the top equals the noise along a block.
         met = 0.0
         for bias, noise in self._distinct:
             below = noise < self.top * (1 - 1e-9)
@@ -129,21 +130,21 @@ def _largest_root(bias: np.ndarray, noise: np.ndarray) -> float:
 
 
 # ------------------------------------------------------------------------------------------------------------- of laws
-# The components of the laws of bags, when one row is left out, and when several are (docs/proofs.md, 15).
+# The components of each law when one or several rows are left out (docs/proofs.md, 15).
 
 
 def block(bias: float, noise: float) -> Block:
-    """Return a component of its own."""
+    """Return a block with a single component."""
     return Block(np.array([bias], dtype=float), np.array([noise], dtype=float))
 
 
 def of_any_law(constant: float, limit: float) -> Components:
-    """Return what holds for every law with this constant: the noise is bounded whatever the variance is."""
+    """Return components that are valid for every law with this constant, where only `limit` bounds the noise."""
     return Components((block(constant, 0.0),), math.inf, limit)
 
 
 def of_swaps(m: int, n: int, constant: float, limit: float) -> Components:
-    """Return the components if the row gives way to another: m of n rows are in a bag."""
+    """Return the components of subbagging m of n rows, where another row replaces the one left out."""
     return Components((block(constant, swap_noise(m, n, 1)),), swap_noise(m, n), limit)
 
 
@@ -153,28 +154,28 @@ def of_independent_rows(p: float, n: int, constant: float, limit: float) -> Comp
 
 
 def swap_noise(m: int, n: int, component: int | None = None) -> float:
-    """Return the noise of swapping a row of m of n, per unit of variance of one component; or of the noisiest one."""
+    """Return the noise of swapping one of m rows per unit of variance, for one component or for the noisiest."""
     j = min(m, n - m) if component is None else component
     return 2 * j * (n + 1 - j) / (n * (n - m))
 
 
 def of_draws(m: int, n: int, constant: float, limit: float) -> Components:
-    """The components of m draws with replacement: degree j is what j draws decide together and fewer do not."""
-    log_stays, log_in = math.log1p(-1 / n), -m * math.log1p(-1 / n)  # of 1 / (1 - p)
+    """Return the components of m draws with replacement; degree j is the joint effect of j draws beyond fewer draws."""
+    log_stays, log_in = math.log1p(-1 / n), -m * math.log1p(-1 / n)  # log_in is the log of 1 / (1 - p)
     ratio = m / (n - 1)
     j = np.arange(1, min(m, _MOST_DEGREES, 40 + math.ceil(8 * ratio)) + 1, dtype=float)
 
     def noise(degree: Any) -> Any:
         return (1 - np.exp(degree * log_stays) * (1 - np.minimum(1, degree / (n - 1)))) * math.exp(log_in)
 
-    # The squared length of component j of what leaving a row out looks at, for weights with and without the sum zero.
+    # The squared length of component j of the functional "leave a row out", for weights with and without sum zero.
     lengths = np.cumprod((m + 1 - j) / j / (n - 1))
     powers = np.where(j % 2 == 0, 1.0, -1.0) * float(n - 1) ** (1 - j)  # (n - 1) (-1 / (n - 1))^j
     log_rest = (len(j) + 1) * math.log(ratio) - float(gammaln(len(j) + 2)) + ratio
     blocks = []
     for profile in (lengths * (1 - powers / (n - 1)), lengths * np.maximum(0, 1 + powers)):
         bias, noises = profile / n, noise(j)
-        if m > len(j):  # what is not told apart is as noisy as anything
+        if m > len(j):  # the remaining components get the largest noise
             bias = np.append(bias, 2 * math.exp(min(700.0, log_rest)) / n)
             noises = np.append(noises, noise(float(m)))
         if bias.sum() > 0:
@@ -183,9 +184,9 @@ def of_draws(m: int, n: int, constant: float, limit: float) -> Components:
 
 
 def of_swaps_of_several(m: int, n: int, k: int, limit: float) -> Components:
-    """Subbagging: rows that leave a bag give way to the next to arrive, and components are those of the swaps."""
+    """Return the components of subbagging without k rows, where the next rows to arrive replace those left out."""
     out, levels = n - m, min(m, n - m)
-    # How many of the k arrive before m + 1 others have: given that, a bag and its successor are independent subsets.
+    # u of the k rows arrive before m + 1 others. Given u, a bag and its replacement are independent subsets.
     if k == out:
         u, chance = np.array([float(k)]), np.ones(1)
     else:
@@ -203,14 +204,14 @@ def of_swaps_of_several(m: int, n: int, k: int, limit: float) -> Components:
                 break
     top = float(blocks[-1].noise[0])
     if levels > len(blocks):
-        # The noisiest component keeps at least what bags keep that none, or one, of the k would have entered.
+        # The noisiest component keeps at least the part from bags that none, or one, of the k rows would have entered.
         top = 2 * min(1.0, 1 - _kept_by_noisiest(m, n, k))
         blocks.append(Block(np.maximum(0.0, [bias]), np.array([top])))
     return Components(tuple(blocks), top * (1 + 1e-12), limit)
 
 
 def of_several_independent_rows(p: float, n: int, k: int, limit: float) -> Components:
-    """Rows that come independently of each other: components are sets of rows, told apart by how many they are."""
+    """Return the components for independent rows without k of them; components are sets of rows, grouped by size."""
     log_odds, log_top = math.log(p) - math.log1p(-p), -k * math.log1p(-p)
     degrees = min(k, _MOST_DEGREES)
     j = np.arange(1, degrees + 1, dtype=float)
@@ -220,9 +221,9 @@ def of_several_independent_rows(p: float, n: int, k: int, limit: float) -> Compo
         bias = np.array([math.exp(min(700.0, float(logs.max()))) * degrees])
         return Components((Block(bias if k == degrees else np.array([math.inf]), np.zeros(1)),), math.inf, limit)
     bias = np.exp(logs)
-    missed = np.cumprod(np.maximum(0.0, 1 - k / (n - j + 1)))  # 0 for sets so large that the k rows meet them
+    missed = np.cumprod(np.maximum(0.0, 1 - k / (n - j + 1)))  # 0 for sets so large that they contain one of the k rows
     noise = (1 - missed) * math.exp(log_top)
-    if k > degrees:  # what is not told apart falls at least as fast as here, and is as noisy as anything
+    if k > degrees:  # bound the remaining components by a geometric series, with the largest noise
         ratio = math.exp(
             2 * math.log((k - degrees) / (degrees + 1)) - math.log((n - degrees) / (degrees + 1)) + log_odds
         )
@@ -233,7 +234,7 @@ def of_several_independent_rows(p: float, n: int, k: int, limit: float) -> Compo
 
 
 def _likely(m: int, n: int, k: int) -> np.ndarray:
-    """Numbers of the k rows that may arrive before m + 1 others do, but for a negligible chance."""
+    """Return how many of the k rows may arrive before m + 1 others, leaving out a negligible probability."""
     mean = k * (m + 1) / (n - k + 1)
     spread = math.sqrt(mean * (n + 1) / (n - k + 1) * (1 - (m + 1) / (n - k + 2))) + 1
     first = max(0, math.floor(mean - 12 * spread) - 60)
@@ -241,7 +242,7 @@ def _likely(m: int, n: int, k: int) -> np.ndarray:
 
 
 def _kept_by_noisiest(m: int, n: int, k: int) -> float:
-    """A lower bound on what the noisiest component of subbagging keeps: the first terms of a sum of positive ones."""
+    """Return a lower bound on the kept part of subbagging's noisiest component: the first terms of a positive sum."""
     out, levels = n - m, min(m, n - m)
     total, term, u = 0.0, math.exp(log_disjoint(m + 1, n, k)), 0
     while term > 0 and u < min(k, 1000):
@@ -253,7 +254,7 @@ def _kept_by_noisiest(m: int, n: int, k: int) -> float:
 
 
 def log_disjoint(a: int, n: int, k: int) -> float:
-    """log of C(n - a, k) / C(n, k): the chance that k random rows miss a given ones."""
+    """Return the log of C(n - a, k) / C(n, k), the probability that k random rows miss a given rows."""
     if a + k > n:
         return -math.inf
     short, long = sorted((a, k))
@@ -263,7 +264,7 @@ def log_disjoint(a: int, n: int, k: int) -> float:
 
 
 def log_chances(log_ratios: np.ndarray) -> np.ndarray:
-    """The logarithms of the law whose chances have these ratios, summed outwards from its largest chance."""
-    mode = int(np.searchsorted(-log_ratios, 0.0))  # the ratios fall
+    """Return the logs of the probabilities with these successive ratios, summed outwards from the mode."""
+    mode = int(np.searchsorted(-log_ratios, 0.0))  # the ratios are decreasing
     logs = np.concatenate([-np.cumsum(log_ratios[:mode][::-1])[::-1], [0.0], np.cumsum(log_ratios[mode:])])
     return np.asarray(logs - math.log(float(np.exp(logs).sum())))

@@ -12,25 +12,23 @@ from scipy.linalg import eigvalsh_tridiagonal
 from stablebag.resampling.bags import Bags, RowPatterns, WeightedBag
 
 # ----------------------------------------------------------------------------------------------------------- covariance
-# The covariance of who is in a bag, and its norm: the one number through which a law of bags enters the guarantees.
+# Let Z_i be 1 if row i is in the bag, and pi_i its probability. The largest eigenvalue of
 #
-# Z_i is 1 if row i is in the bag, pi_i is the chance of that, and
+#     M_ij = Cov(Z_i, Z_j) / (n (1 - pi_i) (1 - pi_j))
 #
-#     M_ij = Cov(Z_i, Z_j) / (n (1 - pi_i) (1 - pi_j)).
-#
-# The largest eigenvalue of M bounds the mean square of what leaving out a row does (docs/proofs.md, 11). If all rows
-# are alike it is the bagging constant c of the paper.
+# bounds the mean square of the leave-one-out changes (docs/proofs.md, 11). It is the only property of a law that the
+# guarantees use. If all rows are treated alike, it is the bagging constant c of the paper.
 
 MOST_DENSE = 4000  # matrices up to this size are solved densely
-_SEED = 20240131  # of the iteration's first vectors
-_VECTORS = 8  # of independent normal numbers
-_DEGREE = 100  # of the polynomial that shows that no eigenvalue is larger
-_COMPONENT = 0.04  # P(|N(0, 1)| < 0.04)^8 < 1.1e-12: the chance that all vectors have less of the largest eigenvalue's
-_STEPS = 300  # of Lanczos at most
+_SEED = 20240131  # seed of the start vectors
+_VECTORS = 8  # number of start vectors, with independent normal entries
+_DEGREE = 100  # degree of the polynomial that bounds the eigenvalues
+_COMPONENT = 0.04  # P(|N(0, 1)| < 0.04)^8 < 1.1e-12: all vectors have less along the largest eigenvector
+_STEPS = 300  # largest number of Lanczos steps
 
 
 def symmetric_norm(n_samples: int, p: float | Fraction, q: float | Fraction) -> float:
-    """Return the norm of M if all rows are alike: (p / (1 - p) + q / (1 - p)^2) / n, and another where q < 0.
+    """Return the norm of M if all rows are treated alike: (p / (1 - p) + q / (1 - p)^2) / n if q >= 0.
 
     >>> symmetric_norm(n_samples=5, p=0.5, q=0.05)  # (1 + 0.2) / 5
     0.24
@@ -40,9 +38,10 @@ def symmetric_norm(n_samples: int, p: float | Fraction, q: float | Fraction) -> 
 
 
 def norm_of(inclusion: np.ndarray, covariance: np.ndarray) -> float:
-    """Return the largest eigenvalue of M, from the chance of each row and the covariance of each two.
+    """Return the largest eigenvalue of M, from the probability of each row and the covariance of each pair.
 
-    It is an upper bound, by rounding above it; beyond 4,000 rows by a fraction of a percent (`eigenvalue_bound`).
+    The result is an upper bound, tight up to rounding; beyond 4,000 rows, up to a fraction of a percent
+    (`eigenvalue_bound`).
 
     >>> round(norm_of(np.array([0.5, 0.5]), np.array([[0.25, -0.25], [-0.25, 0.25]])), 9)  # one of two rows
     1.0
@@ -57,25 +56,25 @@ def norm_of(inclusion: np.ndarray, covariance: np.ndarray) -> float:
 
 
 def dense_eigenvalue(matrix: np.ndarray) -> float:
-    """Return the largest eigenvalue of a symmetric matrix, to rounding.
+    """Return the largest eigenvalue of a symmetric matrix, up to rounding.
 
-    LAPACK has a routine for the largest alone, but where eigenvalues repeat it may fail.
+    LAPACK has a routine for the largest eigenvalue alone, but it may fail for repeated eigenvalues.
     """
     return float(np.linalg.eigvalsh(matrix)[-1])
 
 
 def eigenvalue_bound(product: Callable[[np.ndarray], np.ndarray], size: int) -> float:
-    """Return an upper bound on the largest eigenvalue of a symmetric matrix that is known by its products alone.
+    """Return an upper bound on the largest eigenvalue of a symmetric matrix, using only products with vectors.
 
-    Lanczos iteration finds a large eigenvalue mu, and a polynomial shows how much larger another can be: T_k, the
-    Chebyshev polynomial, is at most one on [-1, 1] and grows fast beyond. An eigenvalue above mu would therefore make
-    T_k(2 A / mu - 1) x long for every x that has some of its eigenvector, and random vectors do: the bound is too small
-    with a probability below 1.1e-12 over their draw, whatever the eigenvalues are (docs/proofs.md, 7).
+    Lanczos iteration finds a large eigenvalue mu, and a Chebyshev polynomial T_k bounds how much larger another can be:
+    T_k is at most one on [-1, 1] and grows fast beyond. So an eigenvalue above mu would make T_k(2 A / mu - 1) x long
+    for every x with a component along its eigenvector, as random vectors have. The bound is too small with probability
+    below 1.1e-12 over the draw of these vectors, for any eigenvalues (docs/proofs.md, 7).
 
     Parameters
     ----------
     product : callable
-        From vectors, shape (size, n_vectors), to the matrix times each.
+        Maps vectors, as columns of an array of shape (size, n_vectors), to their products with the matrix.
     size : int
         The number of rows of the matrix.
 
@@ -93,19 +92,19 @@ def eigenvalue_bound(product: Callable[[np.ndarray], np.ndarray], size: int) -> 
     start = np.random.default_rng(_SEED).normal(size=(size, _VECTORS))
     mu = _found_by_lanczos(product, start[:, 0])
     if mu <= 0:
-        return 0.0  # no vector is moved
+        return 0.0  # the matrix is zero
     before, vectors = start, product(start) * (2 / mu) - start
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(_DEGREE - 1):
             before, vectors = vectors, 2 * (product(vectors) * (2 / mu) - vectors) - before
-        length = 2 * float(np.linalg.norm(vectors, axis=0).max())  # twice: far more than rounding
-    if not math.isfinite(length):  # an eigenvalue is hundreds of times larger, and nothing is known of it
+        length = 2 * float(np.linalg.norm(vectors, axis=0).max())  # twice, to cover rounding errors
+    if not math.isfinite(length):  # some eigenvalue is hundreds of times larger than mu
         return math.inf
     return mu / 2 * (1 + math.cosh(math.acosh(max(1.0, length / _COMPONENT)) / _DEGREE))
 
 
 def _found_by_lanczos(product: Callable[[np.ndarray], np.ndarray], start: np.ndarray) -> float:
-    """About the largest eigenvalue, and never more: iterated until ten more steps add less than a thousandth."""
+    """Return nearly the largest eigenvalue, and never more, iterating until ten steps add less than a thousandth."""
     before, vector = np.zeros(len(start)), start / np.linalg.norm(start)
     diagonal, beside, found = list[float](), list[float](), 0.0
     for step in range(1, _STEPS + 1):
@@ -113,7 +112,7 @@ def _found_by_lanczos(product: Callable[[np.ndarray], np.ndarray], start: np.nda
         diagonal.append(float(vector @ following))
         following -= diagonal[-1] * vector + (beside[-1] if beside else 0.0) * before
         length = float(np.linalg.norm(following))
-        is_last = length <= 1e-12 * max(diagonal)  # of all that there is
+        is_last = length <= 1e-12 * max(diagonal)  # the Krylov space is exhausted
         if is_last or step % 10 == 0:
             last, found = found, float(eigvalsh_tridiagonal(diagonal, beside)[-1])
             if is_last or found <= last * 1.001:
@@ -124,7 +123,7 @@ def _found_by_lanczos(product: Callable[[np.ndarray], np.ndarray], start: np.nda
 
 
 def moments(bags: Iterable[WeightedBag], n_samples: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the chance of each row, and the covariance of each two, from a list of all bags.
+    """Return the probability of each row and the covariance of each pair, from a list of all bags.
 
     >>> moments([((0,), 0.75), ((1,), 0.25)], n_samples=2)[0]
     array([0.75, 0.25])
@@ -138,7 +137,7 @@ def moments(bags: Iterable[WeightedBag], n_samples: int) -> tuple[np.ndarray, np
 
 
 def given_out(inclusion: np.ndarray, covariance: np.ndarray, row: int) -> np.ndarray:
-    """Return the chance of each other row in a bag, given that one row is not in it.
+    """Return the probability of each other row to be in a bag, given that one row is not in it.
 
     >>> given_out(np.array([0.5, 0.5]), np.array([[0.25, -0.25], [-0.25, 0.25]]), row=0)  # one of two rows
     array([1.])
@@ -148,21 +147,21 @@ def given_out(inclusion: np.ndarray, covariance: np.ndarray, row: int) -> np.nda
 
 
 # ----------------------------------------------------------------------------------------------------------- eigenvalue
-# The largest eigenvalue of the covariance of drawn bags: what is proved about leaving rows out of exactly these bags.
+# The largest eigenvalue of the covariance of drawn bags, for guarantees about exactly these bags.
 #
-# Rows in no bag add nothing, and rows in the same bags add the same; so small bags of very many rows cost as much as
-# they have rows. Of large bags, which are held as bits, a few are unpacked at a time.
+# Rows in no bag add nothing, and rows in the same bags add the same, so the cost for small bags of very many rows
+# depends on the number of rows in bags. Large bags are stored as bits and unpacked a few at a time.
 
-_BLOCK_BYTES = 2**25  # of unpacked bits
+_BLOCK_BYTES = 2**25  # unpacked bits in memory at the same time
 
 
 def largest_eigenvalue(bags: Bags, weights: np.ndarray | None = None) -> tuple[float, float]:
     """Return the largest eigenvalue of M_ij = Cov(i in bag, j in bag) / ((1 - p_i) (1 - p_j) n), over drawn bags.
 
-    Returns it with the largest share of the bags that one row is in. It is found on the smaller side, bags or rows, and
-    what is returned is an upper bound: by rounding above it, and by a fraction of a percent beyond 4,000 bags and rows,
-    where the matrix is not formed (`eigenvalue_bound`). The trace is a bound in any case. `weights` are the
-    probabilities of the bags; None stands for equal ones.
+    Also returns the largest share of bags that contain one row. The eigenvalue is an upper bound, tight up to rounding;
+    with more than 4,000 bags and rows, where the matrix is not formed, up to a fraction of a percent
+    (`eigenvalue_bound`). It never exceeds the trace. `weights` are the probabilities of the bags; None stands for equal
+    ones.
 
     >>> from stablebag.resampling import Bags
     >>> bags = Bags([[0, 1], [0, 2], [1, 3], [2, 3], [0, 3]], n_samples=4)
@@ -171,7 +170,7 @@ def largest_eigenvalue(bags: Bags, weights: np.ndarray | None = None) -> tuple[f
     (0.625, 0.6)
     """
     if len(bags) == 0:
-        raise ValueError("There are no bags, so there is nothing to certify.")
+        raise ValueError("There are no bags to certify. Draw at least one.")
     if len(always := bags.in_every_bag()):
         raise ValueError(
             f"Row {always[0]} is in every bag, so there is no prediction without it and nothing to certify. Use more "
@@ -187,16 +186,16 @@ def largest_eigenvalue(bags: Bags, weights: np.ndarray | None = None) -> tuple[f
 
 @dataclass(frozen=True, eq=False)
 class _Scaled:
-    """The matrix X = D (Z - p 1') W^(1/2), rows by bags, of which X X' has the eigenvalues that are asked for.
+    """The matrix X = D (Z - p 1') W^(1/2), rows by bags; X X' has the wanted eigenvalues.
 
-    Here Z says which rows are in which bags, and D has 1 / ((1 - p_i) sqrt(n)), times the root of how many rows are
-    alike.
+    Z is the inclusion matrix, and D has 1 / ((1 - p_i) sqrt(n)) on its diagonal, times the root of the number of rows
+    that share a pattern.
     """
 
     bags: Bags
-    patterns: RowPatterns | None  # None if they are held as bits
-    root: np.ndarray  # of the bags' weights
-    share: np.ndarray  # of the bags that a row is in
+    patterns: RowPatterns | None  # None if bags are stored as bits
+    root: np.ndarray  # square roots of the bags' weights
+    share: np.ndarray  # share of the bags that contain each row
     scale: np.ndarray
     trace: float
 
@@ -204,7 +203,7 @@ class _Scaled:
     def of(cls, bags: Bags, weights: np.ndarray | None) -> "_Scaled":
         patterns = RowPatterns.of(bags) if bags.is_thin else None
         alike = np.ones(1) if patterns is None else patterns.counts
-        if weights is None:  # shares of whole bags have no rounding to add up
+        if weights is None:  # counts have no rounding errors
             weights, n_bags = np.full(len(bags), 1 / len(bags)), len(bags)
             n_without = bags.n_without if patterns is None else n_bags - patterns.n_inside
             share, outside = (n_bags - n_without) / n_bags, n_without / n_bags
@@ -231,11 +230,11 @@ class _Scaled:
 
     @property
     def rounding(self) -> float:
-        """More than rounding can take away in sums over rows and bags, and in solving (docs/proofs.md, 7)."""
+        """A bound on the rounding errors of sums over rows and bags, and of the solver (docs/proofs.md, 7)."""
         return 2 * float(np.finfo(float).eps) * (sum(self.shape) + 8) * float(np.sum(self.scale**2 * self.share))
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Yield some rows, and their part of Z."""
+        """Yield blocks of rows with their part of Z."""
         if self.patterns is not None:
             yield slice(0, len(self.patterns)), self.patterns.matrix
             return
@@ -243,7 +242,7 @@ class _Scaled:
             yield rows, inside.T.astype(float)
 
     def gram(self) -> np.ndarray:
-        """X' X, bags by bags, or X X' if there are fewer rows."""
+        """Return X' X, bags by bags, or X X' if there are fewer rows."""
         n_rows, n_bags = self.shape
         if n_rows <= n_bags:
             return self._by_rows()
@@ -274,7 +273,7 @@ class _Scaled:
         return total
 
     def product(self, vectors: np.ndarray) -> np.ndarray:
-        """X' X V, or X X' V if there are fewer rows; V has one column per vector."""
+        """Return X' X V, or X X' V if there are fewer rows; V has one column per vector."""
         n_rows, n_bags = self.shape
         root, scale, share = self.root[:, None], self.scale[:, None], self.share[:, None]
         total = np.zeros((n_bags, vectors.shape[1]))

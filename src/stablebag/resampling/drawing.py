@@ -1,4 +1,4 @@
-"""Drawing matched bags: every row has a key at every bag, and bags take the rows that arrive first."""
+"""Drawing matched bags: every row has a random key at every bag, and a bag takes the rows that arrive first."""
 
 import math
 from abc import ABC, abstractmethod
@@ -13,23 +13,23 @@ from stablebag._seeds import Seeds
 from stablebag.resampling.units import RowIds
 
 # ----------------------------------------------------------------------------------------------------------------- keys
-# The key of a row at a bag: a uniform number of 64 bits that depends on (random_state, bag, row) alone.
+# The key of a row at a bag is a uniform 64-bit number that depends only on (random_state, bag, row).
 #
-# Keys of labels, and of whole numbers below 2**16, are hashes of bag and row. Larger whole numbers are grouped in
-# blocks, from one power of two to the next, in which keys are found both ways: from a row, or from the smallest key
-# on. A random permutation (a Feistel network) ranks the numbers of a block, and binomial halvings say how many of
-# them have a key below 1/2, 1/4, 1/8 and so on. Which way is taken is a matter of speed and changes nothing. So small
-# bags of very many rows cost as much as they are long.
+# Keys of labels, and of integers below 2**16, are hashes of bag and row. Larger integers are grouped into blocks, from
+# one power of two to the next. Within a block, keys can be computed from rows, or rows from keys in increasing order: a
+# random permutation (a Feistel network) ranks the integers, and binomial halvings determine how many have a key below
+# 1/2, 1/4, 1/8 and so on. Both ways give the same keys, and the faster one is used. So the cost of small bags of very
+# many rows depends on the sizes of the bags, and not on the number of rows.
 
 N_KEYS = 2**64
-MOST_HASHED = 2**16  # whole numbers below have hashed keys
-_ROUNDS = 8  # of the Feistel network
-_AT_ONCE = 2**15  # numbers of a block that are worked out at once: what fits into caches
+MOST_HASHED = 2**16  # integers below have hashed keys
+_ROUNDS = 8  # rounds of the Feistel network
+_AT_ONCE = 2**15  # integers of a block computed at the same time, to stay in caches
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Part(NamedTuple):
-    """Rows with a value each, as flat arrays sorted by bag, and how often they came before."""
+    """Rows with a value each, as flat arrays sorted by bag, and how often they arrived before."""
 
     bag: np.ndarray
     row: np.ndarray
@@ -43,12 +43,12 @@ class RowKeys:
     Parameters
     ----------
     ids : RowIds
-        The names of the rows.
+        The row IDs.
     """
 
     def __init__(self, ids: RowIds) -> None:
         self.n_rows = n = len(ids)
-        self._codes: np.ndarray | None = None  # from which hashes are made; None where rows are counted
+        self._codes: np.ndarray | None = None  # input of the hashes; None if row IDs are 0, 1, 2, ...
         self._blocks: list[_Block] = []
         if ids.is_counted:
             self._hashed_rows = np.arange(min(n, MOST_HASHED))
@@ -59,28 +59,28 @@ class RowKeys:
             bits = _bit_lengths(codes[large]) - 1
             self._blocks += [_Listed(int(b), large[bits == b], codes[large[bits == b]]) for b in np.unique(bits)]
             self._hashed_rows = np.setdiff1d(np.arange(n), large)
-            self._codes = codes.copy()  # of a label, its hash
+            self._codes = codes.copy()  # the code of a label is its hash
             self._codes[numbers] *= _GOLDEN
         self._hashed_codes = self.codes(self._hashed_rows)
 
     @property
     def n_hashed(self) -> int:
-        """How many rows have hashed keys."""
+        """The number of rows with hashed keys."""
         return len(self._hashed_rows)
 
     def codes(self, rows: np.ndarray) -> np.ndarray:
-        """Return the numbers from which hashes of these rows are made."""
+        """Return the numbers that are hashed for these rows."""
         return rows.astype(np.uint64) * _GOLDEN if self._codes is None else self._codes[rows]
 
     def matrix(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return all rows and their keys at each bag, as matrices, if all are hashed."""
+        """Return all rows and their keys at each bag as matrices, or None if not all keys are hashed."""
         if self._blocks:
             return None
         keys = hashed(self._hashed_codes, words[:, None, :2])
         return np.broadcast_to(self._hashed_rows, keys.shape), keys
 
     def below(self, threshold: int, seeds: Seeds, first: int, words: np.ndarray) -> Iterator[Part]:
-        """Yield the rows with keys below a threshold, at as many bags as there are `words`, from bag `first` on."""
+        """Yield the rows with keys below a threshold, at the bags from `first` on, one for each of `words`."""
         if threshold == 0:
             return
         keys = hashed(self._hashed_codes, words[:, None, :2])
@@ -95,7 +95,7 @@ class RowKeys:
 
 
 class _Block(ABC):
-    """The whole numbers from 2**bits to 2**(bits + 1) - 1, of which some are rows."""
+    """The integers from 2**bits to 2**(bits + 1) - 1, some of which are row IDs."""
 
     n_rows: int
 
@@ -104,16 +104,16 @@ class _Block(ABC):
 
     @abstractmethod
     def present(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which of these numbers are rows, and the positions of those."""
+        """Return which of these integers are row IDs, and the positions of these rows."""
 
     @abstractmethod
     def some(self, places: slice) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of some rows of the block, and their positions."""
+        """Return the IDs of some rows of the block, and their positions."""
 
     def below(self, threshold: int, seeds: Seeds, bag: int, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows whose key at a bag is below a threshold, and their keys."""
+        """Return the rows whose key at a bag is below a threshold, and their keys."""
         round_keys, generator = seeds.block_generator(bag, self.bits, _ROUNDS)
-        counts = [self.start]  # of numbers with keys below 1, 1/2, 1/4, ...
+        counts = [self.start]  # how many integers have keys below 1, 1/2, 1/4, ...
         while counts[-1] and len(counts) <= 64:
             counts.append(int(generator.binomial(counts[-1], 0.5)))
         n_smallest = counts[min(64 - (threshold - 1).bit_length(), len(counts) - 1)]
@@ -142,7 +142,7 @@ class _Block(ABC):
 
 
 class _Counted(_Block):
-    """A block of rows that are counted: all numbers below n are rows, at their own positions."""
+    """A block of rows whose IDs are their positions."""
 
     def __init__(self, bits: int, n: int) -> None:
         super().__init__(bits)
@@ -159,7 +159,7 @@ class _Counted(_Block):
 
 
 class _Listed(_Block):
-    """A block of rows that are listed."""
+    """A block of rows whose IDs are given as a list."""
 
     def __init__(self, bits: int, positions: np.ndarray, numbers: np.ndarray) -> None:
         super().__init__(bits)
@@ -176,17 +176,17 @@ class _Listed(_Block):
 
 
 def threshold_of(share: Fraction | float) -> int:
-    """Return the number below which a key is with this probability."""
+    """Return the number that a key is below with this probability."""
     return min(N_KEYS, math.floor(Fraction(share) * N_KEYS))
 
 
 def hashed(codes: np.ndarray, words: np.ndarray) -> np.ndarray:
-    """Return a hash of 64 bits of numbers and of two words, which are the last axis of `words`."""
+    """Return a 64-bit hash of numbers and of two words, which are the last axis of `words`."""
     return _mixed(_mixed(codes + words[..., 0]) + words[..., 1])
 
 
 def permuted(values: np.ndarray, bits: int, round_keys: np.ndarray, *, backwards: bool = False) -> np.ndarray:
-    """Return a random permutation of the numbers of so many bits: a Feistel network with a hash in every round."""
+    """Return a random permutation of the integers with this many bits: a Feistel network with a hash in every round."""
     low = bits // 2
     halves, widths = [values >> np.uint64(low), values & np.uint64((1 << low) - 1)], [bits - low, low]
     rounds = list(enumerate(round_keys))
@@ -197,7 +197,7 @@ def permuted(values: np.ndarray, bits: int, round_keys: np.ndarray, *, backwards
 
 
 def _keys_of_ranks(ranks: np.ndarray, counts: list[int], noise: np.ndarray) -> np.ndarray:
-    """Keys of numbers by their ranks: those of ranks below counts[g] are below 2**(64 - g), and uniform there."""
+    """Return keys by ranks: keys of ranks below counts[g] are below 2**(64 - g), and uniform there."""
     ascending = np.array(counts[:0:-1], dtype=np.uint64)
     halvings = len(ascending) - np.searchsorted(ascending, ranks, side="right")
     leading = np.array([*(1 << np.arange(63, -1, -1, dtype=np.uint64)), 0], dtype=np.uint64)[halvings]
@@ -216,7 +216,7 @@ def _mixed(x: np.ndarray) -> np.ndarray:
 
 
 def _bit_lengths(numbers: np.ndarray) -> np.ndarray:
-    """How many bits whole numbers have."""
+    """Return the bit lengths of integers."""
     lengths = np.zeros(len(numbers), dtype=np.int64)
     rest = numbers.copy()
     while rest.any():
@@ -226,29 +226,29 @@ def _bit_lengths(numbers: np.ndarray) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------------------------------------------- arrivals
-# Rows arrive at a bag at random times that depend on (random_state, bag, row) alone: how matched bags are drawn.
+# Matched bags: rows arrive at a bag at random times that depend only on (random_state, bag, row).
 #
-# Each row's arrivals at each bag are a Poisson process of rate one, independent of all others. A scheme takes the
-# first rows to arrive, or those that arrive before some time. When a row is gone its arrivals are gone, and nothing
-# else moves: bags that it was not in are what they were.
+# The arrivals of each row at each bag are a Poisson process of rate one, independent of all others. A scheme takes the
+# first rows to arrive, or those that arrive before some time. If a row is removed, only its own arrivals vanish, so
+# bags without it do not change.
 
-_BATCH = 2**18  # keys that are worked out at once: what fits into caches
-# Odd numbers that tell hashes for different purposes apart.
+_BATCH = 2**18  # keys computed at the same time, to stay in caches
+# Odd numbers that make hashes for different purposes differ.
 _ARRIVALS, _ORDER, _BAG = 0xA0761D6478BD642F, 0xD1342543DE82EF95, 0x5851F42D4C957F2D
 
 
 @dataclass(frozen=True)
 class Picked:
-    """Which rows some bags take, one line for each bag, filled up on the right.
+    """The rows that some bags take, one line per bag, padded on the right.
 
     Attributes
     ----------
     rows : ndarray of int, shape (n_bags, largest size)
         The positions of the rows.
     sizes : ndarray of int, shape (n_bags,)
-        How many of them count.
+        The number of valid rows in each line.
     again : ndarray of int like `rows`, or None, default=None
-        How often each row was taken before by the same bag; None where none is taken twice.
+        How often the same bag took each row before; None if no row is taken twice.
     """
 
     rows: np.ndarray
@@ -262,9 +262,9 @@ class Arrivals:
     Parameters
     ----------
     keys : RowKeys
-        The keys of the rows, from which all times come.
+        The keys of the rows, which determine all times.
     seeds : Seeds
-        Where all randomness comes from.
+        The source of randomness.
     first : int
         The number of the first bag.
     stop : int
@@ -276,15 +276,15 @@ class Arrivals:
         self._keys, self._seeds, self._first = keys, seeds, first
         self._words = seeds.bag_words(first, stop)
 
-    # ------------------------------------------------------------------------------------------- what schemes ask for
+    # ------------------------------------------------------------------------------------------------------ for schemes
 
     def first_rows(self, size: int) -> Picked:
-        """Return the `size` rows that arrive first at each bag: a uniform choice of so many distinct rows.
+        """Return the `size` rows that arrive first at each bag: a uniform choice of `size` distinct rows.
 
         Parameters
         ----------
         size : int
-            How many rows, at most all.
+            The number of rows, at most all.
 
         Returns
         -------
@@ -298,17 +298,17 @@ class Arrivals:
             table = _Table.of(self._below(threshold_of(min(share, 1.0))), self.n_bags)
             if table.sizes.min() >= size:
                 return Picked(_smallest(table.rows, table.values, size)[0], np.full(self.n_bags, size))
-            share *= 1.5  # some bag has too few: rare, and only a matter of looking further
+            share *= 1.5  # rarely, some bag has too few rows, and more keys are needed
 
     def first_rows_of_each(self, codes: np.ndarray, sizes: np.ndarray) -> Picked:
-        """Return, of each part of the rows, so many as arrive first at each bag: a uniform choice in every part.
+        """Return the rows of each part that arrive first at each bag: a uniform choice in every part.
 
         Parameters
         ----------
         codes : ndarray of int, shape (n_rows,)
             The part of each row.
         sizes : ndarray of int, shape (n_parts,)
-            How many rows of each part, at least one and at most all.
+            The number of rows to take of each part, at least one and at most all.
 
         Returns
         -------
@@ -328,7 +328,7 @@ class Arrivals:
         while True:
             table = _Table.of(self._below(threshold_of(min(share, 1.0))), self.n_bags)
             part = codes[table.rows]
-            part[np.arange(part.shape[1]) >= table.sizes[:, None]] = len(sizes)  # what only fills up
+            part[np.arange(part.shape[1]) >= table.sizes[:, None]] = len(sizes)  # padding
             cells = part + np.arange(self.n_bags)[:, None] * (len(sizes) + 1)
             there = np.bincount(cells.ravel(), minlength=self.n_bags * (len(sizes) + 1))
             there = there.reshape(self.n_bags, -1)[:, :-1]
@@ -341,12 +341,12 @@ class Arrivals:
             share *= 1.5
 
     def of(self, keys: RowKeys) -> "Arrivals":
-        """Return the arrivals of other things at the same bags, such as clusters of rows.
+        """Return the arrivals of other items at the same bags, such as clusters of rows.
 
         Parameters
         ----------
         keys : RowKeys
-            The keys of these things.
+            The keys of these items.
 
         Returns
         -------
@@ -355,7 +355,7 @@ class Arrivals:
         return Arrivals(keys, self._seeds, self._first, self._first + self.n_bags)
 
     def rows_within(self, share: Fraction | float) -> Picked:
-        """Return the rows whose key is among the first `share` of all: each, independently, with that probability.
+        """Return each row independently with probability `share`.
 
         Parameters
         ----------
@@ -370,12 +370,12 @@ class Arrivals:
         return Picked(table.rows, table.sizes)
 
     def first_arrivals(self, size: int) -> Picked:
-        """Return the first `size` arrivals at each bag, of whichever rows: uniform draws with replacement.
+        """Return the first `size` arrivals at each bag, of any rows: uniform draws with replacement.
 
         Parameters
         ----------
         size : int
-            How many arrivals.
+            The number of arrivals.
 
         Returns
         -------
@@ -390,7 +390,7 @@ class Arrivals:
             horizon *= 1.5
 
     def arrivals_within(self, time: Fraction | float) -> Picked:
-        """Return all arrivals before a time: a Poisson number of each row, with the time as its mean.
+        """Return all arrivals before a time: a Poisson number for each row, whose mean is the time.
 
         Parameters
         ----------
@@ -405,15 +405,15 @@ class Arrivals:
         return Picked(table.rows, table.sizes, table.again)
 
     def uniforms(self) -> np.ndarray:
-        """Return a uniform number in [0, 1) for each bag, which does not depend on the rows."""
+        """Return a uniform number in [0, 1) for each bag, independent of the rows."""
         return hashed(np.full(self.n_bags, _BAG, dtype=np.uint64), self._words[:, 2:]) / float(N_KEYS)
 
     # --------------------------------------------------------------------------------------------------------- order
 
     def in_order(self, picked: Picked) -> tuple[np.ndarray, np.ndarray]:
-        """Put the rows of each bag in a random order; return them end to end, and how many each bag has.
+        """Shuffle the rows of each bag; return the concatenated rows and the bag sizes.
 
-        The order comes from numbers that depend on (bag, row) and do not know who else is in the bag.
+        The order depends on a number for each (bag, row), and not on the other rows in the bag.
 
         Parameters
         ----------
@@ -433,7 +433,7 @@ class Arrivals:
         if (picked.sizes == width).all():
             return np.take_along_axis(picked.rows, np.argsort(keys, axis=1), axis=1).flatten(), picked.sizes
         counts = np.arange(width) < picked.sizes[:, None]
-        keys[~counts] = N_KEYS - 1  # to the right, where nothing counts
+        keys[~counts] = N_KEYS - 1  # sorts padding to the right
         return np.take_along_axis(picked.rows, np.argsort(keys, axis=1), axis=1)[counts], picked.sizes
 
     # ------------------------------------------------------------------------------------------------------ the times
@@ -442,8 +442,8 @@ class Arrivals:
         return list(self._keys.below(threshold, self._seeds, self._first, self._words))
 
     def _until(self, horizon: float) -> "_Table":
-        """All arrivals up to a time, with their times."""
-        # A few keys more, so that rounding loses none.
+        """Return all arrivals up to a time, with their times."""
+        # A few more keys, so that rounding errors lose none.
         threshold = min(N_KEYS, threshold_of(-math.expm1(-horizon)) + 2**14)
         parts = []
         for part in self._below(threshold):
@@ -458,7 +458,7 @@ class Arrivals:
 
 
 def batches(ids: RowIds, seeds: Seeds, first: int, stop: int, bag_size: float) -> Iterator[Arrivals]:
-    """Walk the arrivals at many bags of about this size, by as many bags at once as memory should hold."""
+    """Yield the arrivals at many bags of about this size, in batches that stay in caches."""
     keys = RowKeys(ids)
     step = max(1, int(_BATCH / max(keys.n_hashed, bag_size)))
     for start in range(first, stop, step):
@@ -467,7 +467,7 @@ def batches(ids: RowIds, seeds: Seeds, first: int, stop: int, bag_size: float) -
 
 @dataclass(frozen=True)
 class _Table:
-    """Rows with a value each, one line for each bag, filled up on the right with the largest value."""
+    """Rows with a value each, one line per bag, padded on the right with the largest value."""
 
     rows: np.ndarray
     values: np.ndarray
@@ -476,7 +476,7 @@ class _Table:
 
     @classmethod
     def of(cls, parts: list[Part], n_bags: int, *, counted: bool = False) -> "_Table":
-        """Put parts together; `counted` keeps how often each row came before."""
+        """Combine parts; `counted` keeps how often each row arrived before."""
         more = [np.bincount(part.bag, minlength=n_bags) for part in parts]
         sizes = sum(more, start=np.zeros(n_bags, dtype=np.int64))
         shape = n_bags, int(sizes.max(initial=0))
@@ -496,11 +496,11 @@ class _Table:
 def _smallest(
     rows: np.ndarray, values: np.ndarray, size: int, again: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """The rows of the `size` smallest values of each line, and how often each came before."""
+    """Return the rows of the `size` smallest values of each line, and how often each arrived before."""
     if size == rows.shape[1]:
         return rows, again
     last = np.partition(values, size - 1, axis=1)[:, size - 1 : size]
-    if (small := values <= last).sum() == size * len(values):  # no two values are the same there
+    if (small := values <= last).sum() == size * len(values):  # there are no ties
         return rows[small].reshape(-1, size), None if again is None else again[small].reshape(-1, size)
     chosen = np.argpartition(values, size - 1, axis=1)[:, :size]
     before = None if again is None else np.take_along_axis(again, chosen, axis=1)
@@ -508,6 +508,6 @@ def _smallest(
 
 
 def _exponential(keys: np.ndarray) -> np.ndarray:
-    """Exponential times from keys; smaller keys are earlier."""
+    """Return exponential times from keys; smaller keys are earlier."""
     time: np.ndarray = -np.log1p(-np.minimum((keys.astype(float) + 0.5) / N_KEYS, 1 - 2**-53))
     return time

@@ -1,4 +1,4 @@
-"""The law of bags: a scheme, and what it is for n rows: p, q, exact support, drawing, and the law without a row."""
+"""Schemes, and their laws for n rows: p, q, exact support, drawing, and the law without a row."""
 
 import copy
 import math
@@ -40,7 +40,6 @@ from stablebag.resampling.law_checks import (
 from stablebag.resampling.units import LARGEST_NAME, RowIds, as_row_ids
 
 # ------------------------------------------------------------------------------------------------------------- counting
-# Laws of counts, and the orderings of a bag.
 
 
 def binomial_law(n: int, p: float, not_p: float) -> np.ndarray:
@@ -58,11 +57,11 @@ def log_concave_law(log_ratios: np.ndarray) -> np.ndarray:
 
 
 def thinned(law: np.ndarray, n_rows: int) -> np.ndarray:
-    """Return the law of how many of `n_rows` given rows are in a bag, from the law of how many of all rows are.
+    """Return the law of the number of `n_rows` given rows in a bag, from the law of the number of all rows in it.
 
-    As all rows are alike, the number of given rows among the s of n rows in a bag is hypergeometric.
+    All rows are treated alike, so the number of given rows among the s of n rows in a bag is hypergeometric.
 
-    >>> thinned(np.array([0.0, 0.0, 1.0, 0.0]), 1)  # two of three rows, of which one is watched
+    >>> thinned(np.array([0.0, 0.0, 1.0, 0.0]), 1)  # a bag has two of three rows; is a given row in it?
     array([0.33333333, 0.66666667])
     """
     n = len(law) - 1
@@ -76,7 +75,7 @@ def orders(bag: tuple[int, ...]) -> int:
 
 
 def orderings(counts: "Counter[int]") -> Iterator[tuple[int, ...]]:
-    """List the distinct orderings of a bag that has each row as often as it is counted."""
+    """Yield the distinct orderings of a bag, given how often it contains each row."""
     if not counts:
         yield ()
     for row in sorted(counts):
@@ -85,23 +84,20 @@ def orderings(counts: "Counter[int]") -> Iterator[tuple[int, ...]]:
 
 
 # --------------------------------------------------------------------------------------------------------------- scheme
-# Resampling schemes, and the law Q_n of the bags that a scheme draws from n rows.
-#
-# A scheme is a rule for any number of rows. `resolve` fixes that number and returns the law Q_n, which knows its
-# inclusion probability p and negative covariance q, draws bags, lists its support, and gives Q_{n-1}.
+# A scheme is a rule for any number of rows. `resolve` fixes this number and returns the law Q_n of the bags.
 
-_MOST_DRAWN = 2**42  # the most rows that bags can have together
-_MOST_TRIES = 10_000  # the most tries to draw a bag without a given row
-_MOST_THINNED = 3_000  # the most rows for which laws of fewer rows are worked out from that of all
-_MOST_COUNTED = 1_000_000  # the most rows of which a user's scheme is asked how many are in a bag
-_NOT_THE_LAW = frozenset({"describe", "digest", "condition"})  # nor are parameters, and __names__
+_MOST_DRAWN = 2**42  # largest total number of rows in the drawn bags
+_MOST_TRIES = 10_000  # tries to draw a bag without a given row
+_MOST_THINNED = 3_000  # up to this many rows, laws for fewer rows are computed from the law for all rows
+_MOST_COUNTED = 1_000_000  # up to this many rows, count_law of a user's scheme is called for all rows
+_NOT_THE_LAW = frozenset({"describe", "digest", "condition"})  # methods that a subclass may override freely
 
 
 @dataclass(frozen=True)
 class MatchedNoise:
-    """What is known about matched bags with and without a row, for some of the rows.
+    """Bounds on the difference between matched bags with and without a row, for some of the rows.
 
-    Let y be the output of a bag, and y' that of the same bag after one of these rows is gone. The mean over these rows
+    Let y be the output of a bag, and y' the output of the same bag without one of these rows. The mean over these rows
     of E(y - y')^2 is at most `inclusion` times the squared distance of the two outputs farthest apart, and at most
     `per_variance` times the variance of y over bags.
 
@@ -110,11 +106,11 @@ class MatchedNoise:
     share : float
         The share of these rows among all rows.
     inclusion : float
-        The mean chance of these rows to be in a bag.
+        The mean probability of these rows to be in a bag.
     per_variance : float, default=inf
         The bound in units of the variance; infinite if none is known.
     constant : float or None, default=None
-        The smallest of these rows' `row_constants`, if rows are not all alike.
+        The smallest of these rows' `row_constants`, if rows are not all treated alike.
     """
 
     share: float
@@ -123,30 +119,30 @@ class MatchedNoise:
     constant: float | None = None
 
     def mean_square(self, diameter: float) -> float:
-        """Return the bound for outputs that are no further than 1/2 from some point, and than `diameter` apart."""
+        """Return the bound for outputs within 1/2 of some point and at most `diameter` apart."""
         return min(self.inclusion * diameter**2, self.per_variance / 4)
 
 
 class ResamplingScheme:
-    """A symmetric way to draw bags of training rows.
+    """Base class of schemes that treat all training rows alike.
 
-    Your own scheme defines `draw_bag` or `pick`, and either `inclusion_probability` and `negative_covariance`, or
-    `enumerate_bags`, from which both follow. It must treat all rows alike (Assumption 5 of the paper), and put each row
-    into some bags but not into others (0 < p < 1). `resolve` refuses a scheme that declares otherwise, or whose draws
-    disagree with what it declares. A scheme in which the presence of one row makes that of another more likely (q < 0)
-    is outside the paper's Assumption 7; its guarantees are weaker, but they still hold (docs/proofs.md, 1). A scheme
-    that does not treat all rows alike is an `UnequalScheme`.
+    To define your own scheme, derive a class with `draw_bag` or `pick`, and either `inclusion_probability` and
+    `negative_covariance`, or `enumerate_bags`, from which both are computed. It must treat all rows alike (Assumption 5
+    of the paper), and each row must be in some bags but not in all (0 < p < 1). `resolve` raises an error if a scheme
+    declares otherwise, or if its draws contradict what it declares. If the presence of one row makes another more
+    likely (q < 0), the scheme violates the paper's Assumption 7; its guarantees are weaker, but they hold
+    (docs/proofs.md, 1). For a scheme that does not treat all rows alike, derive from `UnequalScheme`.
 
-    More about the law is optional, and makes certificates sharper: `count_law`, `matched_noise`, `matched_components`,
-    `raggedness` and `subset_size`. If you derive a scheme from one that defines these and change how bags are drawn,
-    they no longer count, because they are proved for the parent's law. Define them again if they hold for yours.
+    Optional methods make certificates sharper: `count_law`, `matched_noise`, `matched_components`, `raggedness` and
+    `subset_size`. If you derive from a scheme that defines them and change how bags are drawn, they are ignored,
+    because they are proved for the parent's law. Define them again if they hold for yours.
 
-    `resolve` keeps a copy of the scheme, so changing the scheme afterwards does not change a law made from it.
+    `resolve` copies the scheme, so changing the scheme later does not change the law.
 
     Examples
     --------
-    This scheme draws one row or all but one, each half of the time, so that the presence of one row makes that of
-    another more likely.
+    This scheme draws one row or all but one, each with probability 1/2, so the presence of one row makes another more
+    likely.
 
     >>> import itertools
     >>> from fractions import Fraction
@@ -165,31 +161,31 @@ class ResamplingScheme:
     """
 
     has_finite_support: ClassVar[bool] = True
-    is_symmetric: ClassVar[bool] = True  # whether all rows are alike
-    condition: ClassVar[str] = ""  # what rows a data set must have, if they are not
-    lacks_strata: bool = False  # whether it needs a stratum for each row and has none yet
-    _of_any_law: ClassVar[bool] = True  # what is defined here holds whatever the law is
+    is_symmetric: ClassVar[bool] = True  # whether all rows are treated alike
+    condition: ClassVar[str] = ""  # words for the data sets that certificates cover, if rows are not treated alike
+    lacks_strata: bool = False  # whether it still needs the stratum of each row
+    _of_any_law: ClassVar[bool] = True  # all methods defined in this class hold for any law
 
     def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
         """Draw one bag: row numbers in [0, n_samples), in order and with repeats."""
         if type(self).pick is ResamplingScheme.pick:
-            raise TypeError(f"{type(self).__name__} defines neither draw_bag nor pick, so it draws nothing.")
+            raise TypeError(f"{type(self).__name__} must define draw_bag or pick.")
         arrivals = Arrivals(RowKeys(RowIds(None, n_samples)), Seeds.from_random_state(generator), 0, 1)
         return arrivals.in_order(self.pick(n_samples, arrivals))[0]
 
     def pick(self, n_samples: int, arrivals: Arrivals) -> Picked:
-        """Take the rows of some bags as they arrive: *matched* bags, which change little when a row is gone.
+        """Choose the rows of some bags by their arrival times: *matched* bags, which change little without a row.
 
-        It is in place of `draw_bag`. With one row less, and the scheme that `without_one` returns, a bag that did not
-        have the row must stay as it is; `resolve` tries that out. The order in which a learner sees the rows is not
-        chosen here. Certificates of matched bags are sharper (``coupling="matched"``).
+        Define this instead of `draw_bag`. Without a row, under the scheme that `without_one` returns, bags that did not
+        contain the row must not change; `resolve` tests this. The order in which a learner gets the rows is not chosen
+        here. Certificates for matched bags are sharper (``coupling="matched"``).
 
         Parameters
         ----------
         n_samples : int
             The number of rows.
         arrivals : Arrivals
-            Asked for `first_rows`, `rows_within`, `first_arrivals`, `arrivals_within`, or `uniforms`.
+            Call its methods `first_rows`, `rows_within`, `first_arrivals`, `arrivals_within` or `uniforms`.
 
         Returns
         -------
@@ -198,7 +194,7 @@ class ResamplingScheme:
         raise NotImplementedError
 
     def inclusion_probability(self, n_samples: int) -> Probability:
-        """Return p, the chance that a given row is in a bag."""
+        """Return p, the probability that a given row is in a bag."""
         return _moments(self, n_samples)[0]
 
     def negative_covariance(self, n_samples: int) -> Probability:
@@ -206,7 +202,7 @@ class ResamplingScheme:
         return _moments(self, n_samples)[1]
 
     def inclusion_probabilities(self, n_samples: int) -> np.ndarray:
-        """Return the chance of each row to be in a bag."""
+        """Return the probability of each row to be in a bag."""
         return np.full(n_samples, float(self.inclusion_probability(n_samples)))
 
     def covariance_norm(self, n_samples: int) -> float:
@@ -214,21 +210,22 @@ class ResamplingScheme:
         return symmetric_norm(n_samples, self.inclusion_probability(n_samples), self.negative_covariance(n_samples))
 
     def row_constants(self, n_samples: int) -> np.ndarray:
-        """Return a constant for each row, none above `covariance_norm`, which is always one (docs/proofs.md, 11)."""
+        """Return a constant for each row, at most `covariance_norm`, which is always valid (docs/proofs.md, 11)."""
         return np.full(n_samples, self.covariance_norm(n_samples))
 
     def enumerate_bags(self, n_samples: int) -> Iterable[WeightedBag] | None:
-        """Yield every bag up to order with its probability, or return None if these are not known."""
+        """Yield each bag, up to order, with its probability; or return None if they are unknown."""
         return None
 
     def count_bags(self, n_samples: int) -> int | float:
-        """Return how many bags there are up to order."""
+        """Return the number of bags up to order."""
         return sum(1 for _ in _listed(self, n_samples))
 
     def count_law(self, n_samples: int, n_rows: int) -> np.ndarray | None:
-        """Return the probabilities that 0, 1, ..., `n_rows` of so many given rows are in a bag; None if unknown.
+        """Return the probabilities that 0, 1, ..., `n_rows` of `n_rows` given rows are in a bag; None if unknown.
 
-        Of up to 3,000 rows, your own scheme is asked only for ``n_rows == n_samples``; the other laws follow from it.
+        With up to 3,000 rows, this is only called with ``n_rows == n_samples`` for your own scheme; the other laws are
+        computed from it.
         """
         if self.enumerate_bags(n_samples) is None or self.count_bags(n_samples) > MOST_CHECKED:
             return None
@@ -238,11 +235,11 @@ class ResamplingScheme:
         return law
 
     def count_law_roundings(self, n_samples: int, n_rows: int) -> float:
-        """Return how many products a probability of `count_law` is made of, each rounded once."""
+        """Return the number of rounded products in a probability of `count_law`."""
         return n_samples
 
     def subset_size(self, n_samples: int) -> int | None:
-        """Return m if a bag is any m of the rows, with the same chance for all sets of m rows; None otherwise."""
+        """Return m if all sets of m rows are equally likely bags; None otherwise."""
         return None
 
     def strata_of_rows(self, n_samples: int) -> np.ndarray | None:
@@ -250,53 +247,53 @@ class ResamplingScheme:
         return None
 
     def matched_noise(self, n_samples: int) -> Sequence[MatchedNoise]:
-        """Return what is known about matched bags with and without a row, for all rows or for each kind of rows."""
+        """Return bounds on the difference between matched bags with and without a row, for each kind of rows."""
         return [MatchedNoise(1.0, float(self.inclusion_probability(n_samples)))]
 
     def matched_components(self, n_samples: int, diameter: float) -> Components:
-        """Return the components of what leaving a row out of matched bags does, for outputs of this diameter."""
+        """Return the components of the change when a row is left out of matched bags, for outputs of this diameter."""
         law = ResolvedScheme(self, n_samples)
         return of_any_law(law.constant, law.mean_inclusion * diameter**2)
 
     def weighted_components(self, n_samples: int) -> Components | None:
-        """Return those of the sum of squares, each divided by n times its `row_constants`; None if unknown."""
+        """Return the components of the sum of squared changes, each divided by n times its row constant, if known."""
         return None
 
     def components_without(self, n_samples: int, n_rows: int, limit: float) -> Components | None:
-        """Return those of leaving several rows out, if more is known than follows from the chances to avoid rows."""
+        """Return the components for leaving out several rows, if they are sharper than avoidance probabilities."""
         return None
 
     def log_avoidance(self, n_samples: int, n_rows: int) -> float | None:
-        """Return the logarithm of the chance that a bag has none of so many given rows; None if unknown."""
+        """Return the logarithm of the probability that a bag has none of `n_rows` given rows; None if unknown."""
         counts = ResolvedScheme(self, n_samples).count_law(n_rows) if n_rows else np.ones(1)
         with np.errstate(divide="ignore"):
             return None if counts is None else float(np.log(counts[0]))
 
     def log_joint_avoidance(self, n_samples: int, n_rows: int, common: np.ndarray) -> np.ndarray | None:
-        """Return the log of P(avoid two sets of rows with so many in common) / P(avoid one)^2, if it loses digits."""
+        """Return the log of P(avoid two sets of rows with `common` rows in common) / P(avoid one)^2, accurately.
+
+        None if the naive computation is accurate enough.
+        """
         return None
 
     def constants_by_steps(self, n_samples: int, n_rows: int) -> np.ndarray | None:
-        """Return the constants of the laws of all rows, one row less, and so on, in steps of one row; None if unknown.
-
-        The steps are those of `without_one`.
-        """
+        """Return the constants of the laws for n rows, n - 1 rows, and so on, as by `without_one`; None if unknown."""
         return None
 
     def raggedness(self, n_samples: int) -> float:
         """Return a bound, for every bag, on the mean over rows of 1(row is out) / P(row is out).
 
-        It is one if all bags have the same number of distinct rows; `PointCertificate` uses it.
+        It is 1 if all bags have the same number of distinct rows. `PointCertificate` uses it.
         """
         return 1 / (1 - float(self.inclusion_probability(n_samples)))
 
     def empty_probability(self, n_samples: int) -> float:
-        """Return the chance that a bag has no rows; by default from `count_law`, and 1 - p if that is unknown."""
+        """Return the probability that a bag is empty; by default from `count_law`, or else the bound 1 - p."""
         counts = self.count_law(n_samples, n_samples)
         return 1 - float(self.inclusion_probability(n_samples)) if counts is None else float(counts[0])
 
     def without_one(self, n_samples: int) -> "ResamplingScheme":
-        """Return the scheme that, on n_samples - 1 rows, draws from Q_n given that the last row is out."""
+        """Return the scheme that, on n_samples - 1 rows, draws from Q_n given that the last row is not in the bag."""
         return _GivenLastRowOut(self, n_samples)
 
     def expected_size(self, n_samples: int) -> int | float:
@@ -304,16 +301,16 @@ class ResamplingScheme:
         return float(sum(len(bag) * weight for bag, weight in _listed(self, n_samples)))
 
     def digest(self, n_samples: int) -> str:
-        """Return a text that tells this law from others that are described in the same words."""
+        """Return a text that distinguishes this law from others with the same description."""
         law = ResolvedScheme(self, n_samples)
         return f"p = {law.inclusion_probability!r}, q = {law.negative_covariance!r}"
 
     def describe(self, n_samples: int, rows: str = "rows") -> str:
-        """Describe in a few words what is drawn from how many rows, or groups of rows."""
+        """Return a short description of the bags and the number of rows, or groups."""
         return f"{type(self).__name__} on {n_samples:,} {rows}"
 
     def fix(self, n_samples: int) -> "ResamplingScheme":
-        """Return the same scheme with everything that depends on the number of rows worked out."""
+        """Return the same scheme, with everything computed that depends on the number of rows."""
         return self
 
     def resolve(self, n_samples: int) -> "ResolvedScheme":
@@ -360,15 +357,15 @@ class ResamplingScheme:
         bags = self.enumerate_bags(n_samples)
         if bags is None:
             raise TypeError(
-                f"The bags of {type(self).__name__} cannot be listed, because it does not define enumerate_bags. For "
-                "certificates it is enough to define inclusion_probability and negative_covariance."
+                f"The bags of {type(self).__name__} cannot be listed, because it does not define enumerate_bags. "
+                "Define it. For certificates, inclusion_probability and negative_covariance are enough."
             )
         return bags
 
 
 @dataclass(frozen=True)
 class ResolvedScheme:
-    """The law Q_n of the bags of `n_samples` rows; made by `ResamplingScheme.resolve`.
+    """The law Q_n of bags of `n_samples` rows; returned by `ResamplingScheme.resolve`.
 
     Examples
     --------
@@ -387,22 +384,22 @@ class ResolvedScheme:
 
     @property
     def is_in_closed_form(self) -> bool:
-        """Whether the scheme says exactly what its law is, so that nothing of it has to be tried out."""
+        """Whether the law is known exactly, as for built-in schemes, so that no draws are needed to check it."""
         return is_true_of(self.scheme, "_in_closed_form")
 
     @property
     def is_constant(self) -> bool:
-        """Whether the scheme is one of these itself, and not derived from one: it cannot change."""
+        """Whether the scheme is built in, and not derived from a built-in one."""
         return self.is_symmetric and "_in_closed_form" in vars(type(self.scheme))  # and not in those of a parent class
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether all rows are alike (Assumption 5 of the paper)."""
+        """Whether all rows are treated alike (Assumption 5 of the paper)."""
         return self.scheme.is_symmetric
 
     @property
     def is_matched(self) -> bool:
-        """Whether bags are matched: with the same seed and one row less, those that did not have it are the same."""
+        """Whether bags are matched: with the same seed, removing a row does not change bags without it."""
         return _picks(self.scheme)
 
     @property
@@ -417,7 +414,7 @@ class ResolvedScheme:
 
     @cached_property
     def inclusion_probability(self) -> float:
-        """The chance p that a given row is in a bag."""
+        """The probability p that a given row is in a bag."""
         return float(self._moment("inclusion_probability"))
 
     @cached_property
@@ -427,17 +424,17 @@ class ResolvedScheme:
 
     @cached_property
     def inclusion_probabilities(self) -> np.ndarray:
-        """The chance of each row to be in a bag."""
+        """The probability of each row to be in a bag."""
         return read_only(np.asarray(self.scheme.inclusion_probabilities(self.n_samples), dtype=float))
 
     @property
     def largest_inclusion(self) -> float:
-        """The largest chance of a row to be in a bag: p, if all rows are alike."""
+        """The largest probability of a row to be in a bag: p, if all rows are treated alike."""
         return self.inclusion_probability if self.is_symmetric else float(self.inclusion_probabilities.max())
 
     @property
     def mean_inclusion(self) -> float:
-        """The mean over rows of the chance to be in a bag: p, if all rows are alike."""
+        """The mean over rows of the probability to be in a bag: p, if all rows are treated alike."""
         return self.inclusion_probability if self.is_symmetric else float(self.inclusion_probabilities.mean())
 
     @cached_property
@@ -449,33 +446,33 @@ class ResolvedScheme:
 
     @cached_property
     def row_constants(self) -> np.ndarray:
-        """A constant c_i for each row: the sum of L_i^2 / (n c_i) is at most the variance of the output over bags."""
+        """A constant c_i for each row, such that sum L_i^2 / (n c_i) is at most the variance of outputs over bags."""
         return read_only(np.asarray(self.scheme.row_constants(self.n_samples), dtype=float))
 
     @cached_property
     def p_and_q(self) -> tuple[Probability, Probability]:
-        """The numbers p and q, exact where they are rational; one that rounding has put just below zero is zero."""
+        """The numbers p and q, exact if they are rational; a rounding error below zero becomes zero."""
         return self._moment("inclusion_probability"), self._moment("negative_covariance")
 
     def _moment(self, name: str) -> Probability:
         value: Any = getattr(self.scheme, name)(self.n_samples)
         if not isinstance(value, numbers.Real) or math.isnan(value):
-            raise TypeError(f"The {name} of {type(self.scheme).__name__} must be a number. Got {value!r}.")
+            raise TypeError(f"{type(self.scheme).__name__}.{name} must return a number. It returned {value!r}.")
         number: Probability = value  # type: ignore[assignment]
         return 0.0 if -1e-15 <= number < 0 else number
 
     def count_law(self, n_rows: int) -> np.ndarray | None:
-        """Return the law of how many of `n_rows` given rows are in a bag.
+        """Return the law of the number of given rows that are in a bag.
 
         Parameters
         ----------
         n_rows : int
-            The number of given rows, at most `n_samples`. As all rows are alike, it does not matter which.
+            The number of given rows, at most `n_samples`. All rows are treated alike, so it does not matter which.
 
         Returns
         -------
         ndarray of shape (n_rows + 1,) or None
-            The probabilities of 0, 1, ..., n_rows. None if they are not known, or would take too long to work out.
+            The probabilities of 0, 1, ..., n_rows. None if they are unknown, or would take too long to compute.
         """
         n_rows = check_integer(n_rows, "n_rows", "count_law", minimum=0)
         if n_rows > self.n_samples:
@@ -484,7 +481,7 @@ class ResolvedScheme:
             return self.scheme.count_law(self.n_samples, n_rows)
         if self.n_samples > _MOST_THINNED:
             return self._declared_count_law(n_rows)
-        # The law for fewer rows is derived from the law for all rows, so that a scheme cannot contradict itself.
+        # The law for fewer rows is computed from the law for all rows, so a scheme cannot contradict itself.
         law = self._count_law_of_all
         return None if law is None else thinned(law, n_rows)
 
@@ -496,20 +493,20 @@ class ResolvedScheme:
         return None if law is None else np.asarray(law, dtype=float)
 
     def _declared_count_law(self, n_rows: int) -> np.ndarray | None:
-        """What a user's scheme says of so many rows, if it says more than what follows from its listed bags."""
-        if self._who_says("count_law") is ResamplingScheme or (law := self._ask("count_law", n_rows)) is None:
+        """Return what a user's `count_law` returns for this many rows, if it is defined."""
+        if self._defining_class("count_law") is ResamplingScheme or (law := self._ask("count_law", n_rows)) is None:
             return None
         counts = np.asarray(law, dtype=float)
         check_counts(counts, n_rows, self.inclusion_probability, self.negative_covariance, type(self.scheme).__name__)
         return counts
 
     def count_law_roundings(self, n_rows: int) -> float:
-        """Return how many products a probability of `count_law` is made of, each rounded once."""
+        """Return the number of rounded products in a probability of `count_law`."""
         return float(self._ask("count_law_roundings", n_rows))
 
     @property
     def subset_size(self) -> int | None:
-        """The number m if a bag is any m of the rows, with the same chance for all sets of m rows; None otherwise."""
+        """The number m if all sets of m rows are equally likely bags; None otherwise."""
         size: int | None = self._ask("subset_size")
         return size
 
@@ -521,12 +518,12 @@ class ResolvedScheme:
 
     @property
     def matched_noise(self) -> Sequence[MatchedNoise]:
-        """What is known about matched bags with and without a row, for all rows or for each kind of rows."""
+        """Bounds on the difference between matched bags with and without a row, for each kind of rows."""
         kinds: Sequence[MatchedNoise] = self._ask("matched_noise")
         return kinds
 
     def matched_components(self, diameter: float = 1.0) -> Components:
-        """Return the components of what leaving a row out of matched bags does (docs/proofs.md, 15).
+        """Return the components of the change when a row is left out of matched bags (docs/proofs.md, 15).
 
         Parameters
         ----------
@@ -549,27 +546,27 @@ class ResolvedScheme:
 
     @property
     def weighted_components(self) -> Components | None:
-        """Those of the sum over rows of squares, each divided by n times the constant of its row; None if unknown."""
+        """The components of the sum of squared changes, each divided by n times its row constant; None if unknown."""
         found: Components | None = self._ask("weighted_components")
         return found
 
     def components_without(self, n_rows: int, limit: float) -> Components | None:
-        """Return those of leaving several rows out of matched bags; None if only chances to avoid rows are known."""
+        """Return the components for leaving several rows out of matched bags; None if they are unknown."""
         found: Components | None = self._ask("components_without", n_rows, limit)
         return found
 
     def log_avoidance(self, n_rows: int) -> float | None:
-        """Return the logarithm of the chance that a bag has none of so many given rows; None if unknown."""
+        """Return the logarithm of the probability that a bag has none of `n_rows` given rows; None if unknown."""
         found: float | None = self._ask("log_avoidance", n_rows)
         return found
 
     def log_joint_avoidance(self, n_rows: int, common: np.ndarray) -> np.ndarray | None:
-        """Return the log of P(avoid two sets of rows with so many in common) / P(avoid one)^2, if it is known."""
+        """Return the log of P(avoid two sets of rows with `common` rows in common) / P(avoid one)^2, if known."""
         found: np.ndarray | None = self._ask("log_joint_avoidance", n_rows, common)
         return found
 
     def constants_by_steps(self, n_rows: int) -> np.ndarray | None:
-        """Return the constants of the laws of all rows, one row less, and so on; None if unknown."""
+        """Return the constants of the laws for n rows, n - 1 rows, and so on; None if unknown."""
         found: np.ndarray | None = self._ask("constants_by_steps", n_rows)
         return found
 
@@ -579,16 +576,16 @@ class ResolvedScheme:
         return float(self._ask("raggedness"))
 
     def _ask(self, name: str, *arguments: Any) -> Any:
-        """Ask the scheme what need not be declared; what is proved for a parent whose law it changes is passed over."""
-        return vars(self._who_says(name))[name](self.scheme, self.n_samples, *arguments)
+        """Call an optional method of the scheme, skipping methods that were proved for a parent with another law."""
+        return vars(self._defining_class(name))[name](self.scheme, self.n_samples, *arguments)
 
-    def _who_says(self, name: str) -> type:
+    def _defining_class(self, name: str) -> type:
         kinds = type(self.scheme).__mro__
         return next(kind for kind in kinds if name in vars(kind) and _has_law_of(self.scheme, kind))
 
     @cached_property
     def empty_probability(self) -> float:
-        """The chance that a bag has no rows, or an upper bound on it if it is not known."""
+        """The probability that a bag is empty, or an upper bound if it is unknown."""
         if self.is_in_closed_form or not self.is_symmetric:
             return self.scheme.empty_probability(self.n_samples)
         law = self._count_law_of_all
@@ -596,7 +593,7 @@ class ResolvedScheme:
 
     @property
     def empty_without_a_row(self) -> float:
-        """The chance that a bag has no rows given that a row is not in it, or an upper bound on it."""
+        """The probability that a bag is empty given that a row is not in it, or an upper bound."""
         return min(1.0, self.empty_probability / (1 - self.largest_inclusion))
 
     @property
@@ -605,14 +602,14 @@ class ResolvedScheme:
         return self.scheme.count_bags(self.n_samples)
 
     def count_support(self, *, ordered: bool = False, limit: float = math.inf) -> int | float:
-        """Count the bags up to order, or in every order; stop counting the latter beyond `limit`.
+        """Count the bags up to order, or in every order.
 
         Parameters
         ----------
         ordered : bool, default=False
-            Whether two orders of the same rows are two bags.
+            Whether different orders of the same rows are different bags.
         limit : float, default=inf
-            If there are more bags than this, the number returned is also larger, but need not be exact.
+            Stop counting ordered bags beyond this number: the result is then larger than `limit`, but not exact.
 
         Returns
         -------
@@ -629,7 +626,7 @@ class ResolvedScheme:
         return total
 
     def support(self, mass: float = 1.0, *, ordered: bool = False) -> Iterator[tuple[np.ndarray, Probability]]:
-        """List the bags up to order with their probabilities, exact fractions where the law is rational.
+        """Yield the bags up to order with their probabilities, as exact fractions if the law is rational.
 
         Parameters
         ----------
@@ -637,18 +634,18 @@ class ResolvedScheme:
             Stop once this much probability is listed. Poissonized bagging has infinitely many bags and needs
             a mass below 1.
         ordered : bool, default=False
-            Whether to list each bag in all its orders, which are equally likely, for learners that depend on the order.
+            Whether to list each bag in all its orders, which are equally likely, for learners that depend on row order.
 
         Yields
         ------
         bag : ndarray of int
             The rows of the bag, with repeats; in increasing order unless `ordered`.
         probability : Fraction or float
-            The chance of drawing this bag in any order, or in this one if `ordered`.
+            The probability of drawing this bag in any order, or in this order if `ordered`.
         """
         mass = check_real(mass, "mass", "support", high=1.0)
         if not self.scheme.has_finite_support and mass > 1 - 1e-9:
-            reason = "it has infinitely many bags. Use a smaller mass, such as 0.999999."
+            reason = "this scheme has infinitely many bags. Use a smaller mass, such as 0.999999."
             raise refuse_value("mass", f"support of {type(self.scheme).__name__}", "at most 1 - 1e-9", mass, reason)
         return self._walk_support(mass, check_flag(ordered, "ordered", "support"))
 
@@ -666,7 +663,7 @@ class ResolvedScheme:
                 return
 
     def draw(self, n_bags: int, random_state: RandomState = None, *, first: int = 0, row_ids: Any = None) -> Bags:
-        """Draw bags; bag b depends only on (random_state, b), and on the names of the rows.
+        """Draw bags; bag b depends only on (random_state, b) and the row IDs.
 
         Parameters
         ----------
@@ -675,11 +672,10 @@ class ResolvedScheme:
         random_state : None, int, RandomState or Generator, default=None
             The source of randomness; an integer makes the bags reproducible.
         first : int, default=0
-            The number of the first bag drawn: ``draw(100, 0, first=100)`` is ``draw(200, 0)[100:]``.
-
+            The number of the first bag drawn: ``draw(100, 0, first=100)`` equals ``draw(200, 0)[100:]``.
         row_ids : None, sequence of int or sequence of labels, default=None
-            What the rows are called; None is 0, ..., n_samples - 1. With a row less, or more, or in another order, the
-            bags without that row are the same. A scheme of your own that does not define `pick` makes no use of it.
+            The row IDs; None stands for 0, ..., n_samples - 1. If a row is removed or added, or rows are reordered,
+            bags without that row do not change. A custom scheme that does not define `pick` ignores row IDs.
 
         Returns
         -------
@@ -690,8 +686,8 @@ class ResolvedScheme:
         first = check_integer(first, "first", owner, minimum=0)
         seeds = Seeds.from_random_state(random_state, owner)
         if self.n_samples > LARGEST_NAME:
-            reason = "rows are counted by whole numbers of 64 bits. Certificates and plans have no such limit."
-            raise refuse_value("n_samples", owner, "at most 2**62 where bags are drawn", self.n_samples, reason)
+            reason = "row numbers are 64-bit integers. Certificates and plans have no such limit."
+            raise refuse_value("n_samples", owner, "at most 2**62 to draw bags", self.n_samples, reason)
         self._refuse_too_many(n_bags, first, owner)
         ids = as_row_ids(row_ids, None, self.n_samples, owner)
         if self.is_matched:
@@ -700,12 +696,12 @@ class ResolvedScheme:
         return Bags((self.scheme.draw_bag(self.n_samples, generator) for generator in generators), self.n_samples)
 
     def _refuse_too_many(self, n_bags: int, first: int, owner: str) -> None:
-        """Refuse more bags than any memory holds, before any is drawn."""
+        """Raise an error for more bags than fit into memory, before any is drawn."""
         each = max(1.0, self.n_samples * float(self.mean_inclusion))
         if n_bags > _MOST_DRAWN / each or first > _MOST_DRAWN:
             expected = f"at most {_MOST_DRAWN / each:,.0f} for bags of about {each:,.0f} rows"
             name, value = ("n_bags", n_bags) if first <= _MOST_DRAWN else ("first", first)
-            raise refuse_value(name, owner, expected, value, "no memory holds as many. A few thousand will do.")
+            raise refuse_value(name, owner, expected, value, "more do not fit into memory. Use a few thousand.")
 
     def _draw_matched(self, ids: RowIds, seeds: Seeds, first: int, stop: int) -> Bags:
         kind = np.min_scalar_type(self.n_samples - 1)
@@ -713,7 +709,7 @@ class ResolvedScheme:
         flat, sizes = np.empty(0, kind), [np.zeros(1, dtype=np.int64)]
         for arrivals in batches(ids, seeds, first, stop, size):
             rows, how_many = arrivals.in_order(self.scheme.pick(self.n_samples, arrivals))
-            flat.resize(len(flat) + len(rows), refcheck=False)  # grows where it is: there are never two of them
+            flat.resize(len(flat) + len(rows), refcheck=False)  # grows in place, without a second copy
             flat[len(flat) - len(rows) :] = rows
             sizes.append(how_many)
         return Bags.from_flat(flat, np.cumsum(np.concatenate(sizes)), self.n_samples)
@@ -721,23 +717,23 @@ class ResolvedScheme:
     def without_one(self) -> "ResolvedScheme":
         """Return Q_{n-1}: the law of a bag given that the last row is not in it, on n_samples - 1 rows."""
         if self.n_samples < 2 or self.largest_inclusion >= 1:
-            why = "it is the only one" if self.n_samples < 2 else "it is in every bag"
+            why = "there is only one row" if self.n_samples < 2 else "every bag contains it"
             raise ValueError(f"{self} has no law without one row, because {why}. Use more rows or smaller bags.")
         return ResolvedScheme(self.scheme.without_one(self.n_samples), self.n_samples - 1)
 
     def without(self, rows: Any) -> "ResolvedScheme":
-        """Return the law of a bag given that none of these rows is in it, on the rows that are left.
+        """Return the law of a bag given that none of these rows is in it, on the remaining rows.
 
         Parameters
         ----------
         rows : sequence of int
-            The numbers of the rows, each once. If all rows are alike, only how many there are matters.
+            The distinct positions of the rows. If all rows are treated alike, only their number matters.
 
         Returns
         -------
         ResolvedScheme
         """
-        expected = f"numbers of rows from 0 to {self.n_samples - 1}, each once and not all"
+        expected = f"distinct positions from 0 to {self.n_samples - 1}, and not all of them"
         given = as_positions(rows, "rows", "without", expected)
         gone = np.unique(given)
         if len(gone) != len(given) or len(gone) >= self.n_samples or ((gone < 0) | (gone >= self.n_samples)).any():
@@ -750,7 +746,7 @@ class ResolvedScheme:
         return ResolvedScheme(self.scheme.without(self.n_samples, gone), self.n_samples - len(gone))  # type: ignore[attr-defined]
 
     def describe(self, rows: str = "rows") -> str:
-        """Describe in a few words what is drawn of how many rows, or of what they are called."""
+        """Return a short description of the bags and the number of rows, or groups."""
         return self.scheme.describe(self.n_samples, rows)
 
     def __str__(self) -> str:
@@ -758,13 +754,13 @@ class ResolvedScheme:
 
 
 def _picks(scheme: ResamplingScheme) -> bool:
-    """Whether a scheme takes rows as they arrive; one that draws in a way of its own, further down, does not."""
+    """Return whether a scheme draws by `pick`; a subclass that overrides `draw_bag` does not."""
     names = [next(kind for kind in type(scheme).__mro__ if name in vars(kind)) for name in ("pick", "draw_bag")]
     return names[0] is not ResamplingScheme and issubclass(*names)
 
 
 def _has_law_of(scheme: ResamplingScheme, kind: type) -> bool:
-    """Whether what a class defines is true of a scheme derived from it: it holds for any law, or none of it changed."""
+    """Return whether a class's methods hold for a derived scheme: they hold for any law, or the law did not change."""
     if "_of_any_law" in vars(kind):
         return True
     of_the_object = {name for name in vars(scheme) if callable(getattr(kind, name, None))}
@@ -772,7 +768,7 @@ def _has_law_of(scheme: ResamplingScheme, kind: type) -> bool:
         return True
     parameters = {field.name for field in fields(kind)} if is_dataclass(kind) else set()
     names = {name for name in dir(kind) if not name.startswith("__")} - parameters - _NOT_THE_LAW
-    if names & of_the_object:  # a method of this one object
+    if names & of_the_object:  # a method was assigned to this object
         return False
     return all(_defined_in(type(scheme), name) is _defined_in(kind, name) for name in names)
 
@@ -782,7 +778,7 @@ def _defined_in(kind: type, name: str) -> type:
 
 
 def is_true_of(scheme: ResamplingScheme, mark: str) -> bool:
-    """Whether a class has this mark, and the scheme its law."""
+    """Return whether a class of the scheme has this mark, and the scheme still has the law of that class."""
     kind = next((kind for kind in type(scheme).__mro__ if mark in vars(kind)), None)
     return kind is not None and _has_law_of(scheme, kind)
 
@@ -800,7 +796,7 @@ class _GivenLastRowOut(ResamplingScheme):
             if not (bag == n_samples).any():
                 return bag
         raise ValueError(
-            f"{type(self.scheme).__name__}.draw_bag put the last row into {_MOST_TRIES:,} bags in a row, although its "
+            f"{type(self.scheme).__name__}.draw_bag put the last row into {_MOST_TRIES:,} consecutive bags, although "
             f"inclusion_probability is {float(self.scheme.inclusion_probability(self.n_before)):g}. Make them agree."
         )
 
@@ -812,8 +808,8 @@ class _GivenLastRowOut(ResamplingScheme):
     def negative_covariance(self, n_samples: int) -> Probability:
         if self.scheme.enumerate_bags(self.n_before) is None:
             raise TypeError(
-                f"The negative covariance of {type(self.scheme).__name__} without one row is not known, because it "
-                "does not define enumerate_bags. Define that, or without_one."
+                f"The negative covariance of {type(self.scheme).__name__} without one row is unknown. Define "
+                "enumerate_bags or without_one."
             )
         return super().negative_covariance(n_samples)
 
@@ -826,7 +822,7 @@ class _GivenLastRowOut(ResamplingScheme):
 
 
 def _listed(scheme: ResamplingScheme, n_samples: int) -> Iterator[WeightedBag]:
-    """Yield the bags of a user's scheme, and refuse if there are too many."""
+    """Yield the bags of a user's scheme; too many raise an error."""
     for number, weighted in enumerate(scheme._known_bags(n_samples)):
         if number == MOST_LISTED:
             raise ValueError(
@@ -837,7 +833,7 @@ def _listed(scheme: ResamplingScheme, n_samples: int) -> Iterator[WeightedBag]:
 
 
 def _moments(scheme: ResamplingScheme, n_samples: int) -> tuple[Probability, Probability]:
-    """Work out p and q from the listed bags, looking at the first two rows."""
+    """Compute p and q from the listed bags, using the first two rows."""
     first: Probability = Fraction(0)
     second, both = first, first
     for bag, probability in _listed(scheme, n_samples):
@@ -848,14 +844,13 @@ def _moments(scheme: ResamplingScheme, n_samples: int) -> tuple[Probability, Pro
 
 
 # ---------------------------------------------------------------------------------------------------------------- sized
-# What the four schemes of the paper share: a bag size, given as a number of rows or as a fraction of them.
 
 _LARGEST_BAG = 2**64
 
 
 @dataclass(frozen=True)
 class SizedScheme(ResamplingScheme):
-    """What the four schemes of the paper share: a bag size, given as a number of rows or as a fraction of them."""
+    """Base class of the paper's four schemes, which have a bag size: a number of rows, or a fraction of them."""
 
     bag_size: int | float | Fraction
     repeats: ClassVar[bool] = False  # whether a row can be in a bag more than once
@@ -876,17 +871,17 @@ class SizedScheme(ResamplingScheme):
         return max(1, math.floor(self.share_of(n_samples) * n_samples))
 
     def refuse_whole_bags(self, n_samples: int, largest: str) -> None:
-        """Refuse a bag of all rows, or of more, in the schemes that draw without replacement."""
+        """Raise an error for bags of all rows, or more, in schemes without replacement."""
         if self.share_of(n_samples) >= 1:
             whole = self.share_of(n_samples) == 1
-            size = "every bag would be the whole data set (p = 1)" if whole else "there are not that many rows"
-            reason = f"{size}, and no stability can be promised. Use at most {largest}, or ClassicalBagging."
+            size = "otherwise every bag is the whole data set, and no stability can be guaranteed"
+            reason = f"{size if whole else 'there are not that many rows'}. Use at most {largest}, or ClassicalBagging."
             expected = f"smaller than n_samples={n_samples}, and smaller than 1 as a fraction"
             raise refuse_value("bag_size", type(self).__name__, expected, self.bag_size, reason)
 
 
 def swap_rate(m: int, n: int) -> float:
-    """Return one minus the smallest eigenvalue of swapping one of the m of n in a bag for another (docs/proofs.md, 10).
+    """Return one minus the smallest eigenvalue of swapping one of m rows in a bag for another (docs/proofs.md, 10).
 
     >>> swap_rate(2, 4)
     1.5
@@ -895,13 +890,13 @@ def swap_rate(m: int, n: int) -> float:
 
 
 def check_bag_size(size: Any, owner: str, *, repeats: bool = False, things: str = "rows") -> None:
-    """Refuse what is neither a number of rows nor a fraction of them; with repeats, it may be more than all."""
+    """Raise an error unless `size` is a number of rows or a fraction of them; with repeats, it may exceed all rows."""
     expected = f"a positive number of {things} (int) or fraction of the {things} (float)"
     if not isinstance(size, numbers.Real) or isinstance(size, bool):
         raise refuse_type("bag_size", owner, expected, size)
     number: Any = size if isinstance(size, numbers.Rational) else float(size)
-    if not 0 < number < _LARGEST_BAG:  # refuses NaN as well
+    if not 0 < number < _LARGEST_BAG:  # False for NaN
         raise refuse_value("bag_size", owner, expected, size, "a bag needs rows to learn from. Try 0.5.")
     if number > 1 and not repeats and not isinstance(size, numbers.Integral):
-        reason = f"a float is a fraction of the {things}. For a number of {things} write {math.floor(float(size))}."
+        reason = f"a float is a fraction of the {things}. For a number of {things}, use {math.floor(float(size))}."
         raise refuse_value("bag_size", owner, "a fraction below 1, or an int", size, reason)

@@ -37,7 +37,6 @@ from stablebag.resampling.law import (
 )
 
 # ----------------------------------------------------------------------------------------------------------- subbagging
-# Subbagging: bags of m distinct rows.
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Subbagging(SizedScheme):
     Parameters
     ----------
     bag_size : int or float, default=0.5
-        The number of rows m, or their fraction of all rows, rounded down to whole rows but at least one. It must be
+        The number of rows m (int), or a fraction of the rows (float), rounded down to at least one row. It must be
         smaller than the number of rows, or than 1 as a fraction.
 
     Examples
@@ -85,7 +84,7 @@ class Subbagging(SizedScheme):
         return math.comb(n_samples, self.whole_size(n_samples))
 
     def count_law(self, n_samples: int, n_rows: int) -> np.ndarray:
-        # Hypergeometric: m draws from n rows of which `n_rows` are watched.
+        # Hypergeometric: m draws from n rows, counting the `n_rows` given ones.
         m = self.whole_size(n_samples)
         fewest, most = max(0, m - (n_samples - n_rows)), min(m, n_rows)
         law, k = np.zeros(n_rows + 1), np.arange(fewest, most, dtype=float)
@@ -130,18 +129,17 @@ class Subbagging(SizedScheme):
 
 
 # ------------------------------------------------------------------------------------------------------------ bernoulli
-# Bernoulli subbagging: each row is in a bag with the same probability, independently of the others.
 
 
 @dataclass(frozen=True)
 class BernoulliSubbagging(SizedScheme):
-    """Bags that contain each row independently with probability m/n; their size is random and may be zero.
+    """Bags that contain each row independently with probability m/n; the size is random and may be zero.
 
     Parameters
     ----------
     bag_size : int or float, default=0.5
-        The expected number of rows m, or the probability m/n itself. It must be smaller than the number of rows, or
-        than 1 as a probability.
+        The expected number of rows m (int), or the probability m/n (float). It must be smaller than the number of rows,
+        or than 1 as a probability.
 
     Examples
     --------
@@ -216,9 +214,8 @@ class BernoulliSubbagging(SizedScheme):
 
 
 # ------------------------------------------------------------------------------------------------------------ classical
-# Classical bagging: draws with replacement.
 
-_MOST_DRAWN = 2e8  # the largest product of draws and rows for which count_law is worked out
+_MOST_DRAWN = 2e8  # largest product of draws and rows for which count_law is computed
 
 
 @dataclass(frozen=True)
@@ -228,8 +225,8 @@ class ClassicalBagging(SizedScheme):
     Parameters
     ----------
     bag_size : int or float, default=1.0
-        The number of draws m, or their ratio to the number of rows, rounded down to whole draws but at least one. It
-        may exceed the number of rows, as it does on n - 1 rows if m = n.
+        The number of draws m (int), or its ratio to the number of rows (float), rounded down to at least one draw. It
+        may exceed the number of rows, for example on n - 1 rows if m = n.
 
     Examples
     --------
@@ -271,8 +268,8 @@ class ClassicalBagging(SizedScheme):
         return math.comb(n_samples + m - 1, m)
 
     def count_law(self, n_samples: int, n_rows: int) -> np.ndarray | None:
-        # Draw by draw: a draw hits one of the watched rows that are not yet in the bag, or changes nothing. All terms
-        # are positive, so nothing cancels.
+        # Each draw either adds one of the given rows to the bag, or changes nothing. All terms are positive, so there
+        # is no cancellation.
         m = self.whole_size(n_samples)
         if m * (n_rows + 500) > _MOST_DRAWN:
             return None
@@ -307,7 +304,7 @@ class ClassicalBagging(SizedScheme):
         if n_samples - n_rows <= 1:
             return None
         m, left = self.whole_size(n_samples), n_samples - np.arange(n_rows, dtype=float)
-        # With A_u the chance to avoid u rows: p / (1 - p) = 1 / A_1 - 1 and q / (1 - p)^2 = 1 - A_2 / A_1^2.
+        # If A_u is the probability to avoid u rows, p / (1 - p) = 1 / A_1 - 1 and q / (1 - p)^2 = 1 - A_2 / A_1^2.
         return np.asarray((np.expm1(-m * np.log1p(-1 / left)) - np.expm1(m * np.log1p(-1 / (left - 1) ** 2))) / left)
 
     def empty_probability(self, n_samples: int) -> float:
@@ -324,17 +321,16 @@ class ClassicalBagging(SizedScheme):
 
 
 # ---------------------------------------------------------------------------------------------------------- poissonized
-# Poissonized bagging: each row is in a bag a Poisson number of times, independently of the others.
 
 
 @dataclass(frozen=True)
 class PoissonizedBagging(SizedScheme):
-    """Bags that contain each row independently Poisson(m/n) times; their size is random and may be zero.
+    """Bags that contain each row independently Poisson(m/n) times; the size is random and may be zero.
 
     Parameters
     ----------
     bag_size : int or float, default=1.0
-        The expected number of draws m, or the rate m/n itself. It may exceed the number of rows.
+        The expected number of draws m (int), or the rate m/n (float). It may exceed the number of rows.
 
     Examples
     --------
@@ -409,7 +405,7 @@ class PoissonizedBagging(SizedScheme):
 
 
 def _noise_of_independent_rows(p: float) -> list[MatchedNoise]:
-    """What the inequality of Efron and Stein says if rows are in bags independently of each other."""
+    """Return the bound of the Efron-Stein inequality for independent rows."""
     return [MatchedNoise(1.0, p, 1 / (1 - p))]
 
 
@@ -418,7 +414,6 @@ def _constants_of_independent_rows(p: float, n_samples: int, n_rows: int) -> np.
 
 
 # -------------------------------------------------------------------------------------------------------------- schemes
-# The four schemes of the paper by name, and whatever names a law of bags read as one.
 
 SCHEMES: dict[str, type[SizedScheme]] = {
     "subbagging": Subbagging,
@@ -431,23 +426,23 @@ Scheme: TypeAlias = ResamplingScheme | ResolvedScheme | str  # what parameters c
 
 
 def scheme_from_words(name: Any, size: Any) -> ResamplingScheme:
-    """Return the scheme that a certificate has written down: the name of its class, and its bag size.
+    """Return the scheme that a saved certificate names by class and bag size.
 
     >>> scheme_from_words("Subbagging", "1/3")
     Subbagging(bag_size=Fraction(1, 3))
     """
     classes = {known.__name__: known for known in SCHEMES.values()}
     if not isinstance(name, str) or name not in classes:
-        raise ValueError(f"The scheme {shown(name)} is not one of {sorted(classes)}. Give it as the second argument.")
+        raise ValueError(f"The scheme {shown(name)} is not one of {sorted(classes)}. Pass it as the second argument.")
     if isinstance(size, str):
-        if not _WRITTEN.fullmatch(size):  # such as 1e999999999, which would take all memory
-            raise refuse_value("bag_size", name, "a number or a fraction of two, as it was written", size)
+        if not _WRITTEN.fullmatch(size):  # for example 1e999999999, which would take all memory
+            raise refuse_value("bag_size", name, "a decimal number or a fraction such as 1/3", size)
         size = Fraction(size)
     return classes[name](size)
 
 
 def as_scheme(scheme: Any, owner: str) -> ResamplingScheme | ResolvedScheme:
-    """Return a scheme, or the one of that name with its default bag size.
+    """Return the scheme, or the one with this name and its default bag size.
 
     >>> as_scheme("subbagging", "fit"), as_scheme(ClassicalBagging(100), "fit")
     (Subbagging(bag_size=0.5), ClassicalBagging(bag_size=100))
@@ -458,32 +453,33 @@ def as_scheme(scheme: Any, owner: str) -> ResamplingScheme | ResolvedScheme:
             raise refuse_value("scheme", owner, expected, scheme)
         return SCHEMES[scheme]()  # type: ignore[call-arg]
     if not isinstance(scheme, ResamplingScheme | ResolvedScheme):
-        raise refuse_type("scheme", owner, expected, scheme)
+        is_class = isinstance(scheme, type) and issubclass(scheme, ResamplingScheme)
+        reason = f"this is a class. Pass an instance: {scheme.__name__}(...)." if is_class else ""
+        raise refuse_type("scheme", owner, expected, scheme, reason)
     return scheme
 
 
 def as_law(scheme: Any, n_samples: int, owner: str) -> ResolvedScheme:
-    """Return the law of a scheme on `n_samples` rows; a resolved scheme is returned as it is."""
+    """Return the law of a scheme on `n_samples` rows; a resolved scheme is returned unchanged."""
     known = as_scheme(scheme, owner)
     if isinstance(known, ResamplingScheme):
         return known.resolve(n_samples)
     if known.n_samples != n_samples:
-        reason = f"the scheme was resolved for n_samples={known.n_samples}. Resolve it again."
-        raise refuse_value("n_samples", owner, "the number of rows of its scheme", n_samples, reason)
+        reason = "the scheme was resolved for another number of rows. Pass the unresolved scheme."
+        raise refuse_value("n_samples", owner, f"{known.n_samples:,}, as in its scheme", n_samples, reason)
     return known
 
 
 # ---------------------------------------------------------------------------------------------------------- random bags
-# A random number of bags, as the theorem about the jackknife+ over bags requires it.
 
 _MOST = 2**40  # bags
 
 
 @dataclass(frozen=True)
 class RandomBags:
-    """A number of bags that was drawn at random, and the law of the bags it was drawn for.
+    """A random number of bags, and the law of the bags it was drawn for.
 
-    Made by `random_n_bags`; pass it on as in `BaggedRegressor(n_bags=...)`.
+    Returned by `random_n_bags`. Pass it to a model: `BaggedRegressor(n_bags=...)`.
 
     Attributes
     ----------
@@ -503,28 +499,28 @@ class RandomBags:
 
 
 def random_n_bags(scheme: Scheme, n_samples: int, n_bags: int, random_state: RandomState = None) -> RandomBags:
-    """Draw the number of bags for which the jackknife+ over bags is proved to cover.
+    """Draw a random number of bags, for which the jackknife+ over bags has its exact guarantee.
 
-    Kim, Xu and Barber (2020): if bags were drawn from the training rows and the test row together, those without the
-    test row would be a random number of the bags drawn, Binomial(B', 1 - p) with p the chance that a row of n + 1 is in
-    a bag. With such a random number the theorem is exact; with a fixed one it is not. Here the number can be drawn for
-    every scheme whose law on n + 1 rows is known.
+    If bags were drawn from the training rows together with a test row, the number of bags without the test row would be
+    random: Binomial(B', 1 - p), where p is the probability that one of n + 1 rows is in a bag. The guarantee of Kim, Xu
+    and Barber (2020) is exact for such a random number, but not for a fixed one. This works for every scheme whose law
+    on n + 1 rows is known.
 
     Parameters
     ----------
     scheme : ResamplingScheme
-        How bags are drawn.
+        The scheme that draws the bags.
     n_samples : int
         The number of training rows.
     n_bags : int
         The expected number of bags.
     random_state : None, int, RandomState or Generator, default=None
-        The source of randomness, which should be independent of the model's: do not pass the same one.
+        The source of randomness. It should be independent of the model's, so do not use the same seed.
 
     Returns
     -------
     RandomBags
-        The number of bags, for `BaggedRegressor(n_bags=...)`. It is zero with a chance that vanishes as `n_bags` grows.
+        The number of bags, for `BaggedRegressor(n_bags=...)`. The probability of zero bags vanishes as `n_bags` grows.
 
     Examples
     --------
@@ -536,7 +532,7 @@ def random_n_bags(scheme: Scheme, n_samples: int, n_bags: int, random_state: Ran
     n_samples = check_samples(n_samples, owner)
     n_bags = check_integer(n_bags, "n_bags", owner, minimum=1)
     if n_bags > _MOST:
-        raise refuse_value("n_bags", owner, f"at most {_MOST:,}", n_bags, "a few thousand will do.")
+        raise refuse_value("n_bags", owner, f"at most {_MOST:,}", n_bags, "use a few thousand.")
     law = as_law(scheme, n_samples, owner)
     kept = 1 - probability_with_one_more(law)
     (generator,) = Seeds.from_random_state(random_state, owner).bag_generators(0, 1)
@@ -544,16 +540,16 @@ def random_n_bags(scheme: Scheme, n_samples: int, n_bags: int, random_state: Ran
 
 
 def probability_with_one_more(law: ResolvedScheme) -> float:
-    """Return the chance p that a row is in a bag under the law on n + 1 rows whose law without one row is this one."""
+    """Return p for the law on n + 1 rows whose law without one row is `law`."""
     if not law.is_symmetric:
         raise TypeError(
-            f"The jackknife+ over bags is proved for bags that treat all rows alike, and {law} does not. Use a fixed "
-            "number of bags; nothing is then proved about the coverage."
+            f"random_n_bags needs bags that treat all rows alike, but {law} does not. Use a fixed number of bags; "
+            "intervals then have no guarantee."
         )
     larger = law.scheme.resolve(law.n_samples + 1)
     if larger.without_one() != law:
         raise TypeError(
-            f"A law on {law.n_samples + 1} rows whose law without one row is {law} is not known. Use a fixed number of "
-            "bags instead; the guarantee is then approximate."
+            f"random_n_bags needs a law on {law.n_samples + 1} rows whose law without one row is {law}, and this is "
+            "unknown. Use a fixed number of bags; the guarantee is then approximate."
         )
     return larger.inclusion_probability

@@ -32,39 +32,39 @@ from stablebag.resampling.law_checks import MOST_CHECKED, check_unequal_scheme
 from stablebag.resampling.units import RowIds, Units
 
 # -------------------------------------------------------------------------------------------------------------- unequal
-# Schemes that do not treat all rows alike.
 
-_MOST_TRIES = 10_000  # the most tries to draw a bag without given rows
+_MOST_TRIES = 10_000  # tries to draw a bag without given rows
 
 
 class UnequalScheme(ResamplingScheme):
-    """A way to draw bags that does not treat all training rows alike.
+    """Base class of schemes that do not treat all training rows alike.
 
-    Your own scheme defines `draw_bag` or `pick`, and either `inclusion_probabilities` and `covariance` (or, in place of
-    the latter, its norm `covariance_norm`), or `enumerate_bags`, from which all of it follows. No row may be in every
-    bag. `resolve` refuses a scheme that declares otherwise, or whose draws disagree with what it declares.
+    To define your own scheme, derive a class with `draw_bag` or `pick`, and either `inclusion_probabilities` and
+    `covariance` (or its norm, `covariance_norm`), or `enumerate_bags`, from which all of these are computed. No row may
+    be in every bag. `resolve` raises an error if a scheme declares otherwise, or if its draws contradict what it
+    declares.
 
-    Barber and Samworth (2026), "Algorithmic stability via ensembling", Proposition 5: leaving out row i moves the
-    average over all bags by some L_i, whose mean square over rows is at most a quarter of `covariance_norm`, and
-    whose size is at most the chance of row i to be in a bag. The paper's sharper results need rows that are all alike;
-    they are not claimed for such a scheme (docs/proofs.md, 11).
+    Guarantees use Proposition 5 of Barber and Samworth (2026), "Algorithmic stability via ensembling": leaving out row
+    i changes the average over all bags by L_i, whose mean square over rows is at most a quarter of `covariance_norm`,
+    and whose size is at most the probability of row i to be in a bag. Sharper results that need rows to be treated
+    alike are not used (docs/proofs.md, 11).
 
     Examples
     --------
-    This scheme is fond of the first row, which is in three bags of four:
+    In this scheme, the first row is in three of four bags, and each other row in one of four:
 
     >>> import numpy as np
     >>> from stablebag import Certificate
     >>> from stablebag.resampling import UnequalScheme
-    >>> class Fond(UnequalScheme):
+    >>> class FirstRowOften(UnequalScheme):
     ...     def inclusion_probabilities(self, n_samples):
     ...         return np.where(np.arange(n_samples) == 0, 0.75, 0.25)
-    ...     def covariance(self, n_samples):  # rows are in bags independently of each other
+    ...     def covariance(self, n_samples):  # rows are independent
     ...         p = self.inclusion_probabilities(n_samples)
     ...         return np.diag(p * (1 - p))
     ...     def draw_bag(self, n_samples, generator):
     ...         return np.flatnonzero(generator.random(n_samples) < self.inclusion_probabilities(n_samples))
-    >>> law = Fond().resolve(n_samples=6)
+    >>> law = FirstRowOften().resolve(n_samples=6)
     >>> law.is_symmetric, law.largest_inclusion, round(law.constant, 6)  # 0.75 / 0.25 / 6
     (False, 0.75, 0.5)
     >>> Certificate(law, 6).worst_case()
@@ -72,37 +72,31 @@ class UnequalScheme(ResamplingScheme):
     """
 
     is_symmetric: ClassVar[bool] = False
-    condition: ClassVar[str] = " with these chances to be in a bag"
+    condition: ClassVar[str] = " with these inclusion probabilities"
     _of_any_law: ClassVar[bool] = True
 
     def inclusion_probabilities(self, n_samples: int) -> np.ndarray:
-        """Return the chance of each row to be in a bag, below one."""
+        """Return the probability of each row to be in a bag, below one."""
         if self.enumerate_bags(n_samples) is None:
-            raise TypeError(
-                f"{type(self).__name__} does not say how often rows are in bags. Define inclusion_probabilities, or "
-                "enumerate_bags."
-            )
+            raise TypeError(f"{type(self).__name__} must define inclusion_probabilities or enumerate_bags.")
         return moments(self._known_bags(n_samples), n_samples)[0]
 
     def covariance(self, n_samples: int) -> np.ndarray:
-        """Return the covariance of "row i is in the bag" and "row j is in the bag", for each two rows."""
+        """Return the covariance of "row i is in the bag" and "row j is in the bag", for each pair of rows."""
         if self.enumerate_bags(n_samples) is None:
-            raise TypeError(
-                f"{type(self).__name__} does not say how rows depend on each other. Define covariance, its norm "
-                "covariance_norm, or enumerate_bags."
-            )
+            raise TypeError(f"{type(self).__name__} must define covariance, covariance_norm or enumerate_bags.")
         return moments(self._known_bags(n_samples), n_samples)[1]
 
     def covariance_norm(self, n_samples: int) -> float:
-        """Return the norm of Cov(i in bag, j in bag) / (n (1 - pi_i) (1 - pi_j)), which takes the place of c."""
+        """Return the norm of Cov(i in bag, j in bag) / (n (1 - pi_i) (1 - pi_j)), which replaces c."""
         inclusion = np.asarray(self.inclusion_probabilities(n_samples), dtype=float)
         return norm_of(inclusion, np.asarray(self.covariance(n_samples), dtype=float))
 
     def row_constants(self, n_samples: int) -> np.ndarray:
-        """Return a constant c_i for each row: the sum of L_i^2 / (n c_i) is at most the variance over bags.
+        """Return a constant c_i for each row, such that sum L_i^2 / (n c_i) is at most the variance over bags.
 
-        It is `covariance_norm` for all. A scheme whose rows fall apart into groups without covariance may have one for
-        each group; `resolve` checks it by `covariance`.
+        By default, it is `covariance_norm` for all rows. If rows form groups without covariance between them, each
+        group may have its own; `resolve` checks it with `covariance`.
         """
         return super().row_constants(n_samples)
 
@@ -112,19 +106,19 @@ class UnequalScheme(ResamplingScheme):
         return declared or self.enumerate_bags(n_samples) is not None
 
     def matched_noise(self, n_samples: int) -> Sequence[MatchedNoise]:
-        """Return what is known about matched bags with and without a row, for all rows or for each kind of rows."""
+        """Return bounds on the difference between matched bags with and without a row, for each kind of rows."""
         inclusion = float(np.mean(self.inclusion_probabilities(n_samples)))
         return [MatchedNoise(1.0, inclusion, constant=float(np.min(self.row_constants(n_samples))))]
 
     def raggedness(self, n_samples: int) -> float:
         """Return a bound, for every bag, on the mean over rows of 1(row is out) / P(row is out).
 
-        It is one if the rows outside of any bag weigh as much as in any other; `PointCertificate` uses it.
+        It is 1 if this mean is the same for all bags. `PointCertificate` uses it.
         """
         return float(np.mean(1 / (1 - np.asarray(self.inclusion_probabilities(n_samples)))))
 
     def empty_probability(self, n_samples: int) -> float:
-        """Return the chance that a bag has no rows, or an upper bound on it."""
+        """Return the probability that a bag is empty, or an upper bound."""
         if self.enumerate_bags(n_samples) is None or self.count_bags(n_samples) > MOST_CHECKED:
             return 1 - float(np.max(self.inclusion_probabilities(n_samples)))
         return float(sum(probability for bag, probability in self._known_bags(n_samples) if len(bag) == 0))
@@ -134,14 +128,14 @@ class UnequalScheme(ResamplingScheme):
         return float(np.sum(self.inclusion_probabilities(n_samples)))
 
     def without(self, n_samples: int, rows: np.ndarray) -> ResamplingScheme:
-        """Return the scheme that, on the other rows, draws from Q_n given that these are out.
+        """Return the scheme that, on the other rows, draws from Q_n given that these are not in the bag.
 
         Parameters
         ----------
         n_samples : int
-            The number of rows with these.
+            The number of rows, including these.
         rows : ndarray of int
-            The numbers of the rows that are gone, in order.
+            The sorted positions of the rows that are left out.
 
         Returns
         -------
@@ -150,22 +144,22 @@ class UnequalScheme(ResamplingScheme):
         return _GivenRowsOut(self, n_samples, tuple(np.asarray(rows).tolist()))
 
     def without_one(self, n_samples: int) -> NoReturn:
-        """Refuse: it matters which row is gone."""
+        """Raise an error, because the result depends on which row is left out."""
         raise TypeError(
-            f"{type(self).__name__} does not treat all rows alike, so its law without a row depends on which row it "
-            "is. Say which: law.without([row])."
+            f"{type(self).__name__} does not treat all rows alike, so its law without a row depends on the row. Use "
+            "law.without([row])."
         )
 
     def inclusion_probability(self, n_samples: int) -> NoReturn:
-        """Refuse: rows differ in it."""
-        raise self._refusal("one inclusion probability p", "inclusion_probabilities, or for the largest_inclusion")
+        """Raise an error, because rows have different probabilities."""
+        raise self._refusal("a single inclusion probability p", "inclusion_probabilities or largest_inclusion")
 
     def negative_covariance(self, n_samples: int) -> NoReturn:
-        """Refuse: pairs of rows differ in it."""
-        raise self._refusal("one negative covariance q", "covariance, or for the constant that it amounts to")
+        """Raise an error, because pairs of rows have different covariances."""
+        raise self._refusal("a single negative covariance q", "covariance or constant")
 
     def count_law(self, n_samples: int, n_rows: int) -> None:
-        """Return None: it matters which rows are counted."""
+        """Return None, because the result depends on which rows are counted."""
         return
 
     def digest(self, n_samples: int) -> str:
@@ -196,13 +190,14 @@ class UnequalScheme(ResamplingScheme):
             check_unequal_scheme(law, f"{type(self).__name__} at n_samples={n_samples}")
         return law
 
-    def _refusal(self, what: str, ask: str) -> TypeError:
-        return TypeError(f"{type(self).__name__} does not treat all rows alike, so it has not {what}. Ask for {ask}.")
+    def _refusal(self, missing: str, instead: str) -> TypeError:
+        name = type(self).__name__
+        return TypeError(f"{name} does not treat all rows alike, so it does not have {missing}. Use {instead}.")
 
 
 @dataclass(frozen=True)
 class _GivenRowsOut(UnequalScheme):
-    """The law of a user's scheme given that some rows are not in the bag, on the rows that are left."""
+    """The law of a user's scheme given that some rows are not in the bag, on the remaining rows."""
 
     scheme: UnequalScheme
     n_before: int
@@ -214,8 +209,8 @@ class _GivenRowsOut(UnequalScheme):
             if not np.isin(bag, self.gone).any():
                 return bag - np.searchsorted(self.gone, bag)
         raise ValueError(
-            f"{type(self.scheme).__name__}.draw_bag put one of the rows {self.gone[:3]} into {_MOST_TRIES:,} bags in a "
-            "row. Make draw_bag and inclusion_probabilities agree, or leave out fewer rows."
+            f"{type(self.scheme).__name__}.draw_bag put one of the rows {self.gone[:3]} into {_MOST_TRIES:,} "
+            "consecutive bags. Make draw_bag and inclusion_probabilities agree, or leave out fewer rows."
         )
 
     def inclusion_probabilities(self, n_samples: int) -> np.ndarray:
@@ -223,8 +218,8 @@ class _GivenRowsOut(UnequalScheme):
             return super().inclusion_probabilities(n_samples)
         if len(self.gone) > 1 or not self.scheme.knows_covariance(self.n_before):
             raise TypeError(
-                f"The law of {type(self.scheme).__name__} without these rows is not known, because it does not define "
-                "enumerate_bags. Define that, or without."
+                f"The law of {type(self.scheme).__name__} without these rows is unknown. Define enumerate_bags or "
+                "without."
             )
         before = (self.scheme.inclusion_probabilities(self.n_before), self.scheme.covariance(self.n_before))
         return given_out(*before, self.gone[0])
@@ -236,7 +231,10 @@ class _GivenRowsOut(UnequalScheme):
         left = [(bag, probability) for bag, probability in listed if not set(bag) & set(self.gone)]
         total = sum(probability for _, probability in left)
         if total <= 0:
-            raise ValueError(f"Every bag has one of the rows {self.gone[:3]}, so there is no law without them.")
+            raise ValueError(
+                f"Every bag contains one of the rows {self.gone[:3]}, so there is no law without them. Leave out fewer "
+                "rows, or use smaller bags."
+            )
         return ((self._renumbered(bag), probability / total) for bag, probability in left)
 
     def _renumbered(self, bag: tuple[int, ...]) -> tuple[int, ...]:
@@ -244,18 +242,18 @@ class _GivenRowsOut(UnequalScheme):
 
 
 # ------------------------------------------------------------------------------------------------------------ partition
-# Rows in parts that are told by labels: strata, or clusters.
+# A partition of the rows by labels: strata or clusters.
 
 
 class Partition:
-    """Rows in parts, each told by a label.
+    """A partition of the rows into labelled parts.
 
     Parameters
     ----------
     labels : tuple
-        The labels, all different.
+        The distinct labels.
     codes : ndarray of int, shape (n_samples,)
-        The place in `labels` of each row's label.
+        The position in `labels` of each row's label.
 
     Examples
     --------
@@ -269,18 +267,18 @@ class Partition:
 
     @classmethod
     def of(cls, values: Any, n_samples: int, name: str, owner: str) -> "Partition":
-        """Read one label for each row; `name` is what the parameter is called, and `owner` whose it is."""
+        """Return the partition by one label for each row; `name` and `owner` are for error messages."""
         if isinstance(values, Partition):
             _check_length(len(values.codes), n_samples, name, owner)
             return values
         array = as_array(values, name, owner, "one label for each row")
         if array.ndim != 1:
-            reason = "for several columns, join them into one label."
-            shown = f"an array of {array.ndim} axes" if array.ndim else values
-            raise refuse_type(name, owner, "one label for each row", shown, reason)
+            reason = "to use several columns, combine them into one label."
+            shown = f"an array with {array.ndim} dimensions" if array.ndim else values
+            raise refuse_type(name, owner, "one label for each row", shown, reason if array.ndim else "")
         _check_length(len(array), n_samples, name, owner)
         if array.dtype.kind == "O":
-            return cls(*_told_apart(array, name, owner))
+            return cls(*_distinct_labels(array, name, owner))
         missing = np.flatnonzero(np.isnat(array) if array.dtype.kind in "mM" else array != array)
         if len(missing):
             raise _refuse_missing(array[missing[0]], int(missing[0]), name, owner)
@@ -299,7 +297,7 @@ class Partition:
 
     @cached_property
     def members(self) -> list[np.ndarray]:
-        """The rows of each part, in order."""
+        """The sorted rows of each part."""
         return np.split(np.argsort(self.codes, kind="stable"), np.cumsum(self.sizes)[:-1])
 
     @property
@@ -310,7 +308,7 @@ class Partition:
         return np.asarray(labels[self.codes])
 
     def keys_of(self, codes: np.ndarray) -> RowKeys:
-        """Return the keys of some of the parts at bags, which depend on their labels alone."""
+        """Return the keys of some parts at bags, which depend only on their labels."""
         known: dict[bytes, RowKeys] = self.__dict__.setdefault("_keys", {})
         if (which := codes.tobytes()) not in known:
             names = [f"part {self.labels[code]!r}" for code in codes.tolist()]
@@ -318,19 +316,19 @@ class Partition:
         return known[which]
 
     def without(self, rows: np.ndarray) -> "Partition":
-        """Return the parts of the rows that are left; a part of which no row is left is gone."""
+        """Return the partition of the remaining rows, without empty parts."""
         left = np.delete(self.codes, rows)
         there = np.unique(left)
         return Partition(tuple(self.labels[code] for code in there), np.searchsorted(there, left))
 
     def joined(self, more: "Partition") -> "Partition":
-        """Return the parts with more rows at the end, all with labels that are known."""
+        """Return the partition with more rows at the end, all with existing labels."""
         place = {label: code for code, label in enumerate(self.labels)}
         added = np.array([place[label] for label in more.labels], dtype=np.intp)[more.codes]
         return Partition(self.labels, np.concatenate([self.codes, added]))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what follows from the labels."""
+        """Leave out everything that can be computed from labels and codes."""
         return {"labels": self.labels, "codes": self.codes}
 
     def __eq__(self, other: object) -> bool:
@@ -344,8 +342,8 @@ class Partition:
         return f"<{self.n_samples:,} rows: {reprlib.repr(list(self.labels))}>"
 
 
-def _told_apart(array: np.ndarray, name: str, owner: str) -> tuple[tuple[Any, ...], np.ndarray]:
-    """The labels of an array of objects, in order where they have one, and their places."""
+def _distinct_labels(array: np.ndarray, name: str, owner: str) -> tuple[tuple[Any, ...], np.ndarray]:
+    """Return the distinct labels of an array of objects, sorted if possible, and the code of each row."""
     place: dict[Any, int] = {}
     codes = np.empty(len(array), dtype=np.intp)
     for row, value in enumerate(array):
@@ -355,29 +353,28 @@ def _told_apart(array: np.ndarray, name: str, owner: str) -> tuple[tuple[Any, ..
         try:
             codes[row] = place.setdefault(value, len(place))
         except TypeError:
-            raise refuse_type(name, owner, "labels that can be hashed, such as texts", value) from None
+            raise refuse_type(name, owner, "hashable labels, such as strings", value) from None
     labels = list(place)
     try:
         order = sorted(range(len(labels)), key=labels.__getitem__)
-    except TypeError:  # of several kinds: in order of appearance
+    except TypeError:  # labels of several types stay in order of appearance
         return tuple(labels), codes
     return tuple(labels[k] for k in order), np.argsort(order)[codes]
 
 
 def _check_length(length: int, n_samples: int, name: str, owner: str) -> None:
     if length != n_samples:
-        reason = f"a scheme that keeps its {name} is for one table"
-        reason += "; in a search, give them to fit: fit(X, y, strata=...)." if name == "strata" else "."
+        reason = f"a scheme with {name} is for one table."
+        reason += " In a search, pass them to fit: fit(X, y, strata=...)." if name == "strata" else ""
         raise refuse_value(name, owner, f"{n_samples:,} labels, one for each row", length, reason)
 
 
 def _refuse_missing(value: Any, row: int, name: str, owner: str) -> ValueError:
-    reason = f"row {row} has none. Give such rows a label of their own, such as 'unknown', or leave them out."
+    reason = f"row {row} has none. Label such rows, for example as 'unknown', or drop them."
     return refuse_value(name, owner, "a label for each row", value, reason)
 
 
 # ----------------------------------------------------------------------------------------------------------- stratified
-# Stratified subbagging: bags with a fixed number of rows of every stratum.
 
 _STRATIFIED = "StratifiedSubbagging"
 
@@ -386,19 +383,19 @@ _STRATIFIED = "StratifiedSubbagging"
 class StratifiedSubbagging(UnequalScheme):
     """Bags with a fixed number of distinct rows of every stratum, so that rare strata are in every bag.
 
-    In a `BaggedClassifier` the strata are the classes, unless others are given. Rows of different strata are in bags
-    with different probabilities, so that the theorems for rows that are all alike do not apply; certificates rest on
+    In a `BaggedClassifier`, the strata are the classes, unless others are given. Rows of different strata are in bags
+    with different probabilities, so the theorems for rows that are treated alike do not apply. Certificates use
     Proposition 5 of Barber and Samworth (2026) instead (docs/proofs.md, 11).
 
     Parameters
     ----------
     bag_size : int, float or mapping, default=0.5
-        A float is the fraction of each stratum, rounded down to whole rows but at least one. An int is the number of
-        rows in all: each stratum has its proportion of them, rounded down, but at least one row and at most all but
-        one; rows that are then left over, or too many, are given or taken one by one where the proportion is missed by
-        most, in a tie in the first stratum. A mapping has a number or a fraction for each stratum.
+        A float is the fraction of each stratum, rounded down to at least one row. An int is the total number of rows,
+        divided among the strata in proportion: each gets its share rounded down, but at least one row and at most all
+        but one, and the total is then corrected row by row in the stratum farthest from its share (the first one, if
+        tied). A mapping has a number or a fraction for each stratum.
     strata : array-like of shape (n_samples,) or None, default=None
-        The label of each row's stratum. None takes what is given to `fit`, or the classes of a classifier.
+        The stratum of each row. None uses the strata passed to `fit`, or the classes of a classifier.
 
     Examples
     --------
@@ -406,7 +403,7 @@ class StratifiedSubbagging(UnequalScheme):
     >>> str(law), law.bag_size
     ('stratified subbagging, 50 of 100 rows in 2 strata', 50)
     >>> bag = law.draw(1, random_state=0)[0]
-    >>> int((bag >= 90).sum())  # of the rare stratum, always five
+    >>> int((bag >= 90).sum())  # always five of the rare stratum
     5
     >>> round(law.constant, 6)  # the largest of (p / (1 - p)) n / (n - 1) over strata, divided by 100
     0.011111
@@ -419,7 +416,7 @@ class StratifiedSubbagging(UnequalScheme):
 
     @property
     def lacks_strata(self) -> bool:  # type: ignore[override]
-        """Whether it has no strata of its own, so that each row has to be given one."""
+        """Whether the scheme has no strata yet, so they must be passed to fit."""
         return self.strata is None
 
     def __post_init__(self) -> None:
@@ -439,7 +436,7 @@ class StratifiedSubbagging(UnequalScheme):
 
     def layout(self, n_samples: int) -> tuple[Partition, np.ndarray]:
         """Return the strata, and how many rows of each are in a bag."""
-        fixed = self if isinstance(self.strata, Partition) and _is_worked_out(self.bag_size) else self.fix(n_samples)
+        fixed = self if isinstance(self.strata, Partition) and _is_fixed(self.bag_size) else self.fix(n_samples)
         parts = fixed._parts(n_samples)
         return parts, np.array([fixed.bag_size[label] for label in parts.labels])  # type: ignore[index]
 
@@ -511,19 +508,19 @@ class StratifiedSubbagging(UnequalScheme):
         if (left < sizes).any():
             code = int(np.argmax(left < sizes))
             raise ValueError(
-                f"Without these rows, stratum {parts.labels[code]!r} has {left[code]:,} left, but every bag has "
-                f"{sizes[code]:,} of them. Leave out fewer, or fit anew with smaller bags."
+                f"Without these rows, stratum {parts.labels[code]!r} has {left[code]:,} rows, but every bag needs "
+                f"{sizes[code]:,} of them. Leave out fewer rows, or refit with smaller bags."
             )
         return replace(self, bag_size=dict(zip(parts.labels, sizes.tolist(), strict=True)), strata=parts.without(rows))
 
     def with_more(self, n_samples: int, strata: Any) -> Self:
-        """Return the scheme with more rows, of strata that are known, and as many of each stratum in a bag."""
+        """Return the scheme with more rows of existing strata, and the same number of each stratum in a bag."""
         parts, sizes = self.layout(n_samples)
         more = Partition.of(strata, len(strata), "strata", "learn")
         new = [label for label in more.labels if label not in parts.labels]
         if new:
-            reason = f"bags have a fixed number of rows of {list(parts.labels[:5])}. Fit anew."
-            raise refuse_value("strata", "learn", "strata that are there already", new[0], reason)
+            reason = f"bags have a fixed number of rows of each of {list(parts.labels[:5])}. Refit the model."
+            raise refuse_value("strata", "learn", "existing strata", new[0], reason)
         return replace(self, bag_size=dict(zip(parts.labels, sizes.tolist(), strict=True)), strata=parts.joined(more))
 
     def describe(self, n_samples: int, rows: str = "rows") -> str:
@@ -541,7 +538,7 @@ class StratifiedSubbagging(UnequalScheme):
         return f"{type(self).__name__}(bag_size={self.bag_size!r}{shown})"
 
     def _noises(self, n_samples: int) -> tuple[list[tuple[int, int]], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Of each stratum: its sizes, its share, the noise of its first component and of its noisiest, its constant."""
+        """Return for each stratum its sizes, share, noise of the first and of the noisiest component, and constant."""
         parts, in_bags = self.layout(n_samples)
         sizes = list(zip(in_bags.tolist(), parts.sizes.tolist(), strict=True))
         each = [(n / n_samples, swap_noise(m, n, 1), swap_noise(m, n)) for m, n in sizes]
@@ -549,7 +546,7 @@ class StratifiedSubbagging(UnequalScheme):
         return sizes, shares, noises, tops, np.array(self._constants(n_samples))
 
     def _constants(self, n_samples: int) -> list[float]:
-        """The constant of each stratum; infinite if its rows are in every bag, after another was left out."""
+        """Return the constant of each stratum; infinite if its rows are in every bag after another was left out."""
         parts, sizes = self.layout(n_samples)
         return [
             float(Fraction(m * size, (size - m) * (size - 1) * n_samples)) if m < size else math.inf
@@ -558,7 +555,7 @@ class StratifiedSubbagging(UnequalScheme):
 
     def _parts(self, n_samples: int) -> Partition:
         if self.strata is None:
-            reason = "give them here, or to fit: fit(X, y, strata=...). Without strata use Subbagging."
+            reason = "pass them here, or to fit: fit(X, y, strata=...). Without strata, use Subbagging."
             raise refuse_value("strata", _STRATIFIED, "a label for each row", None, reason)
         return Partition.of(self.strata, n_samples, "strata", _STRATIFIED)
 
@@ -567,16 +564,16 @@ def _values(strata: Any) -> Any:
     return strata.codes if isinstance(strata, Partition) else strata
 
 
-def _is_worked_out(bag_size: Any) -> bool:
+def _is_fixed(bag_size: Any) -> bool:
     return isinstance(bag_size, dict) and all(isinstance(m, int) for m in bag_size.values())
 
 
 def _refuse_small_strata(parts: Partition) -> None:
-    """Refuse strata of one row, which would be in every bag."""
+    """Raise an error for strata of one row, which would be in every bag."""
     if len(parts.labels) == parts.n_samples:
         reason = (
-            "every row is a stratum of its own, and would be in every bag. A stratum is a label that rows share, such "
-            "as a class; a number is cut into a few ranges first. Without strata use Subbagging."
+            "every row has its own stratum, and would be in every bag. Use a label that rows share, such as a class or "
+            "a range of the target. Without strata, use Subbagging."
         )
         raise refuse_value("strata", _STRATIFIED, "labels that rows share", list(parts.labels), reason)
     alone = np.flatnonzero(parts.sizes == 1)
@@ -584,41 +581,40 @@ def _refuse_small_strata(parts: Partition) -> None:
         row, label = int(parts.members[alone[0]][0]), parts.labels[alone[0]]
         others = f" (and {len(alone) - 1:,} others)" if len(alone) > 1 else ""
         reason = (
-            f"row {row}{others} is the only one of its stratum and would be in every bag, so that nothing could be "
-            "said without it. Join it with another stratum, fit(X, y, strata=...), or leave it out."
+            f"row {row}{others} is the only one of its stratum and would be in every bag, so there would be no "
+            "prediction without it. Merge it with another stratum, fit(X, y, strata=...), or drop the row."
         )
         raise refuse_value("strata", _STRATIFIED, "labels with two rows or more", label, reason)
 
 
 def _allotted(bag_size: Any, parts: Partition) -> list[int]:
-    """How many rows of each stratum are in a bag."""
+    """Return how many rows of each stratum are in a bag."""
     sizes = parts.sizes.tolist()
     if isinstance(bag_size, Mapping):
         unknown = [label for label in bag_size if label not in parts.labels]
         missing = [label for label in parts.labels if label not in bag_size]
         if unknown or missing:
-            reason = f"no row is in stratum {unknown[0]!r}." if unknown else f"stratum {missing[0]!r} has none."
-            expected = f"a number for each of the strata {list(parts.labels[:5])}"
+            reason = f"no row is in stratum {unknown[0]!r}." if unknown else f"stratum {missing[0]!r} is missing."
+            expected = f"a size for each of the strata {list(parts.labels[:5])}"
             raise refuse_value("bag_size", _STRATIFIED, expected, dict(bag_size), reason)
         each = [_of_stratum(bag_size[label], size) for label, size in zip(parts.labels, sizes, strict=True)]
         for label, m, size in zip(parts.labels, each, sizes, strict=True):
             if m >= size:
-                reason = f"it has {size:,} rows, and one at least must stay out. Use at most {size - 1:,}."
-                raise refuse_value(
-                    "bag_size", _STRATIFIED, f"fewer rows of stratum {label!r} than there are", m, reason
-                )
+                expected = f"at most {size - 1:,} for stratum {label!r}"
+                reason = f"the stratum has {size:,} rows, and at least one must stay outside each bag."
+                raise refuse_value("bag_size", _STRATIFIED, expected, m, reason)
         return each
     if not isinstance(bag_size, numbers.Integral):
         if bag_size >= 1:
-            reason = "every bag would be the whole data set, and no stability can be promised. Try 0.5."
+            reason = "otherwise every bag is the whole data set, and no stability can be guaranteed. Try 0.5."
             raise refuse_value("bag_size", _STRATIFIED, "a fraction below 1, or an int", bag_size, reason)
         return [_of_stratum(bag_size, size) for size in sizes]
     n, total, n_strata = parts.n_samples, int(bag_size), len(sizes)
     if not n_strata <= total <= n - n_strata:
-        reason = f"of each of the {n_strata:,} strata, one row at least is in a bag and one is not. "
-        reason += f"Use {n_strata:,} to {n - n_strata:,} rows" if n >= 2 * n_strata else "Use fewer strata"
+        reason = f"each of the {n_strata:,} strata has at least one row in a bag and one outside."
+        reason += "" if n >= 2 * n_strata else " Use fewer strata."
         expected = f"from {n_strata:,} to {n - n_strata:,} for these strata"
-        raise refuse_value("bag_size", _STRATIFIED, expected, total, f"{reason}.")
+        raise refuse_value("bag_size", _STRATIFIED, expected, total, reason)
     return _in_proportion(total, parts.sizes)
 
 
@@ -629,16 +625,16 @@ def _of_stratum(size: Any, n_rows: int) -> int:
 
 
 def _in_proportion(total: int, sizes: np.ndarray) -> list[int]:
-    """Whole numbers near the proportions, that add up, from one to all but one of each size.
+    """Return integers near the proportions, with the right sum, from one to all but one of each size.
 
-    >>> _in_proportion(10, np.array([90, 7, 3]))  # 9, 0.7 and 0.3: at least one of each
+    >>> _in_proportion(10, np.array([90, 7, 3]))  # 9, 0.7 and 0.3, but at least one of each
     [8, 1, 1]
     """
     sizes = sizes.astype(np.int64)
     n = int(sizes.sum())
     each = np.clip(total * sizes // n, 1, sizes - 1)
     while (rest := total - int(each.sum())) != 0:
-        missed = total * sizes - n * each  # n times how far below its proportion a stratum is
+        missed = total * sizes - n * each  # n times the shortfall of each stratum
         if rest > 0:
             each[np.argmax(np.where(each < sizes - 1, missed, np.iinfo(np.int64).min))] += 1
         else:
@@ -647,28 +643,27 @@ def _in_proportion(total: int, sizes: np.ndarray) -> list[int]:
 
 
 def lacks_strata(scheme: Any) -> bool:
-    """Whether a scheme, or anything else, is a scheme that needs a stratum for each row and has none yet."""
+    """Return whether this is a scheme that needs strata and has none yet."""
     return isinstance(scheme, ResamplingScheme) and scheme.lacks_strata
 
 
 def with_labels(scheme: Any, labels: Any, units: Units) -> Any:
-    """Return the scheme with these strata, one label for each row, if it needs strata and has none of its own.
+    """Return the scheme with these strata, one label for each row, if it needs strata and has none yet.
 
-    The strata of units are those that all their rows share. Any other scheme is returned as it is.
+    With groups, all rows of a group must share a stratum. Other schemes are returned unchanged.
     """
     return replace(scheme, strata=units.shared(labels, "strata", "fit")) if lacks_strata(scheme) else scheme
 
 
 def refuse_strata(scheme: Any, strata: Any, owner: str) -> None:
-    """Refuse strata given to a fit whose scheme has no use for them."""
-    reason = "the scheme has strata of its own. Give them once."
+    """Raise an error for strata that the scheme of a fit does not use."""
+    reason = "the scheme already has strata. Pass them only once."
     if getattr(scheme, "strata", None) is None:
-        reason = "the scheme has no strata. Use StratifiedSubbagging."
+        reason = "this scheme does not use strata. Use StratifiedSubbagging."
     raise refuse_value("strata", owner, f"None for {type(scheme).__name__}", strata, reason)
 
 
 # ------------------------------------------------------------------------------------------------------------- clusters
-# Cluster subbagging: whole clusters of rows are drawn.
 
 _CLUSTERS = "ClusterSubbagging"
 
@@ -677,19 +672,21 @@ _CLUSTERS = "ClusterSubbagging"
 class ClusterSubbagging(UnequalScheme):
     """Bags of whole clusters, drawn without replacement: if one row of a cluster is in a bag, all are.
 
-    Rows of a cluster may be the visits of a patient, or the pupils of a school. What is certified is still the effect
-    of leaving out one *row*: the bags without it are the bags without its cluster, and the law without it has its
-    cluster in no bag. Rows of one cluster depend on each other, so that the theorems for rows that are all alike do
-    not apply; certificates rest on Proposition 5 of Barber and Samworth (2026) instead (docs/proofs.md, 11).
+    A cluster may be the visits of a patient, or the pupils of a school. Certificates are still about leaving out one
+    *row*: bags without the row are bags without its cluster, and the law without the row has its cluster in no bag. To
+    leave out whole patients, pass them to `fit` as `groups` instead. Rows of a cluster depend on each other, so the
+    theorems for rows that are treated alike do not apply. Certificates use Proposition 5 of Barber and Samworth (2026)
+    instead (docs/proofs.md, 11).
 
     Parameters
     ----------
     bag_size : int or float, default=0.5
-        The number of *clusters* in a bag, or their fraction of all clusters, rounded down but at least one.
+        The number of *clusters* in a bag (int), or their fraction of all clusters (float), rounded down to at least
+        one.
     clusters : array-like of shape (n_samples,), default=None
-        The label of each row's cluster; it has to be given.
+        The cluster of each row. Required.
     barred : tuple, default=()
-        The labels of clusters that are in no bag: in the law without some rows, the clusters that they are from.
+        The labels of clusters that are in no bag. In the law without some rows, these are the clusters of those rows.
 
     Examples
     --------
@@ -718,8 +715,8 @@ class ClusterSubbagging(UnequalScheme):
         if not isinstance(m, numbers.Integral):
             m = max(1, math.floor(as_share(m, open_to_all) * open_to_all)) if m < 1 else open_to_all
         if not 1 <= m < open_to_all:
-            reason = "every cluster would be in every bag, and no stability can be promised."
-            reason += f" Use at most {open_to_all - 1:,}." if open_to_all > 1 else " Use two clusters or more."
+            reason = "otherwise every cluster is in every bag, and no stability can be guaranteed."
+            reason += "" if open_to_all > 1 else " Use two or more clusters."
             expected = f"smaller than the number of clusters, {open_to_all:,}"
             raise refuse_value("bag_size", _CLUSTERS, expected, self.bag_size, reason)
         return replace(self, bag_size=int(m), clusters=parts)
@@ -753,7 +750,7 @@ class ClusterSubbagging(UnequalScheme):
     def covariance_norm(self, n_samples: int) -> float:
         parts, m, there = self._layout(n_samples)
         if m == (g := len(there)):
-            return math.inf  # every cluster is in every bag, after another was barred
+            return math.inf  # after a cluster was barred, every other one is in every bag
         return m / (g - m) * g / (g - 1) * largest_eigenvalue(parts.sizes[there]) / n_samples
 
     def matched_noise(self, n_samples: int) -> list[MatchedNoise]:
@@ -770,7 +767,7 @@ class ClusterSubbagging(UnequalScheme):
         return Components((block(law.constant, one),), top, law.mean_inclusion * diameter**2)
 
     def raggedness(self, n_samples: int) -> float:
-        # Outside of a bag are all clusters but m, weighted by one over their chance to be there, and barred ones.
+        # All clusters but m are outside a bag, weighted by one over their probability to be outside, and barred ones.
         parts, m, there = self._layout(n_samples)
         sizes = np.sort(parts.sizes[there])
         outside = float(sizes[m:].sum()) / (1 - m / len(there))
@@ -797,8 +794,8 @@ class ClusterSubbagging(UnequalScheme):
         barred = tuple(label for label in left.labels if label in touched or label in self.barred)
         if len(there) - len(touched - set(self.barred)) < m:
             raise ValueError(
-                f"Without these rows, and the clusters that they are from, fewer clusters are left than the {m:,} of "
-                "every bag. Leave out fewer, or fit anew with smaller bags."
+                f"Without the clusters of these rows, fewer than {m:,} clusters remain, but every bag needs {m:,}. "
+                "Leave out fewer rows, or refit with smaller bags."
             )
         return replace(self, bag_size=m, clusters=left, barred=barred)
 
@@ -818,12 +815,12 @@ class ClusterSubbagging(UnequalScheme):
 
     def _parts(self, n_samples: int) -> Partition:
         if self.clusters is None:
-            reason = "it tells which rows are drawn together."
+            reason = "rows with the same label are drawn together."
             raise refuse_value("clusters", _CLUSTERS, "a label for each row", None, reason)
         return Partition.of(self.clusters, n_samples, "clusters", _CLUSTERS)
 
     def _layout(self, n_samples: int) -> tuple[Partition, int, np.ndarray]:
-        """The clusters, how many are in a bag, and which can be."""
+        """Return the clusters, how many are in a bag, and which can be in a bag."""
         fixed = self if isinstance(self.clusters, Partition) else self.fix(n_samples)
         parts = fixed._parts(n_samples)
         barred = set(self.barred)
@@ -832,14 +829,14 @@ class ClusterSubbagging(UnequalScheme):
 
 
 def largest_eigenvalue(sizes: np.ndarray) -> float:
-    """Return the largest eigenvalue of D - d d' / G, for D the diagonal of G sizes and d their roots.
+    """Return the largest eigenvalue of D - d d' / G, where D is the diagonal matrix of G sizes and d their roots.
 
-    Proved here (docs/proofs.md, 11): it is the largest size if two clusters have it. Otherwise it lies between the two
-    largest, where the mean of s / (s - x) over the sizes s is one.
+    It is the largest size if two clusters have it. Otherwise, it is the number x between the two largest sizes for
+    which the mean of s / (s - x) over the sizes s is one (docs/proofs.md, 11).
 
     >>> largest_eigenvalue(np.array([2, 2, 2]))
     2.0
-    >>> round(largest_eigenvalue(np.array([3, 1])), 9)  # 3 - 3/2 and 1 - 1/2 on the diagonal, -sqrt(3)/2 beside it
+    >>> round(largest_eigenvalue(np.array([3, 1])), 9)  # 3 - 3/2 and 1 - 1/2 on the diagonal, -sqrt(3)/2 off it
     2.0
     """
     values = np.sort(np.asarray(sizes, dtype=float))

@@ -1,4 +1,4 @@
-"""Row IDs, and groups of rows such as patients: what bags are drawn of and what is left out."""
+"""Row IDs, and units: the rows, or groups of rows such as patients, that are drawn into bags and left out."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -25,34 +25,34 @@ from stablebag._wording import GROUPS, ROWS, Noun
 from stablebag.resampling.bags import Bags
 
 # -------------------------------------------------------------------------------------------------------------- row ids
-# The identities of rows: what a row is called, so that it is the same row in another table.
+# Row IDs identify the same row in different tables.
 
-LARGEST_NAME = 2**62  # of whole numbers, and the most rows that can be drawn of
-_KINDS = (str, bytes, int, float, date, time, timedelta, np.datetime64, UUID, Decimal, Fraction)  # of labels
+LARGEST_NAME = 2**62  # bound on integer IDs, and on the number of rows
+_KINDS = (str, bytes, int, float, date, time, timedelta, np.datetime64, UUID, Decimal, Fraction)  # types of labels
 _SHOWN = 3  # labels in an error message
-_YEARS = range(1678, 2262)  # whose nanoseconds are whole numbers of 64 bits
+_YEARS = range(1678, 2262)  # years whose nanoseconds fit into 64-bit integers
 
 
 class RowIds:
-    """The names of the rows of a table, in the table's order.
+    """The IDs of the rows of a table, in the order of the table.
 
-    A row is in a bag or not by its name alone, so that the same row in a shorter, longer or reordered table is in the
-    same bags. Names are whole numbers, or labels: anything hashable that is written the same way in every session.
+    Whether a row is in a bag depends only on its ID. So the same row in a shorter, longer or reordered table is in the
+    same bags. IDs are integers or labels: anything hashable with the same repr in every session.
 
     Parameters
     ----------
     names : None, sequence of int or sequence of labels
-        The names. None is 0, ..., n_samples - 1.
+        The IDs. None stands for 0, ..., n_samples - 1.
     n_samples : int
         The number of rows.
     owner : str, default="row_ids"
-        Whose parameter it is, for error messages.
+        The function with this parameter, for error messages.
     parameter : str, default="row_ids"
-        What the parameter is called.
+        The name of the parameter, for error messages.
     noun : Noun, default=ROWS
-        What has these names: rows, or units of several rows.
+        The word for what has these IDs: row or group.
     any_number : bool, default=False
-        Whether whole numbers below zero, or above 2**62, are names as well.
+        Whether integers below zero, or above 2**62, are allowed.
 
     Examples
     --------
@@ -81,8 +81,7 @@ class RowIds:
             return
         values = self._listed(names, owner, parameter)
         if len(values) != n_samples:
-            reason = "every row has one name."
-            raise refuse_value(parameter, owner, f"{n_samples:,} names, one for each row", len(values), reason)
+            raise refuse_value(parameter, owner, f"{n_samples:,} row IDs, one for each row", len(values))
         if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and (not any_number or _are_counts(values)):
             for extreme in (values.min(), values.max()) if n_samples else ():
                 self._check_number(int(extreme), owner)
@@ -95,7 +94,7 @@ class RowIds:
         self._refuse_twice(owner)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what follows from the names."""
+        """Leave out everything that can be computed from the IDs."""
         return {name: self.__dict__[name] for name in ("n_samples", "is_counted", "_names", "_parameter", "_noun")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -123,12 +122,12 @@ class RowIds:
 
     @property
     def are_numbers(self) -> bool:
-        """Whether the names are whole numbers."""
+        """Whether the IDs are integers."""
         return not isinstance(self._names, list)
 
     @property
     def names(self) -> np.ndarray:
-        """The names, as an array; of type object if they are labels."""
+        """The IDs as an array; of type object if they are labels."""
         if isinstance(self._names, list):
             array = np.empty(self.n_samples, dtype=object)
             array[:] = self._names
@@ -137,14 +136,14 @@ class RowIds:
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """A number of 64 bits for each name: of a label, a hash; of a whole number, itself."""
+        """A 64-bit integer for each ID: the hash of a label, or the integer itself."""
         if isinstance(self._names, list):
             return np.array([name if _is_count(name) else _hash(name) for name in self._names], dtype=np.uint64)
         return self.names.astype(np.uint64)
 
     @cached_property
     def number_rows(self) -> np.ndarray:
-        """The positions of the rows whose names are whole numbers."""
+        """The positions of the rows whose IDs are integers."""
         if isinstance(self._names, list):
             return np.flatnonzero([_is_count(name) for name in self._names])
         return np.arange(self.n_samples)
@@ -159,7 +158,7 @@ class RowIds:
         return plain(name) in self._places
 
     def positions(self, names: Any, owner: str = "RowIds.positions") -> np.ndarray:
-        """Return the places of these names in the table; unknown ones are refused."""
+        """Return the positions of these IDs in the table; unknown IDs raise an error."""
         values = self._listed(names, owner)
         if self.is_counted and isinstance(values, np.ndarray) and values.dtype.kind in "iu":
             known = (values >= 0) & (values < self.n_samples)
@@ -173,33 +172,34 @@ class RowIds:
             unknown = [plain(values[k]) for k in np.flatnonzero(~known)]
             more = f" (and {len(unknown) - _SHOWN:,} more)" if len(unknown) > _SHOWN else ""
             there = ", ".join(repr(name) for name in self.names[:_SHOWN].tolist())
-            one, all_of_them = self._noun.singular, self._noun.plural
-            called = f"{all_of_them.capitalize()} are called {there}{', ...' if len(self) > _SHOWN else ''}."
-            reason = f"no {one} is called so{more}. {called}"
-            raise refuse_value("row_ids", owner, f"names of {all_of_them} that are there", unknown[:_SHOWN], reason)
+            one, many = self._noun.singular, self._noun.plural
+            existing = f"The {many} are {there}{', ...' if len(self) > _SHOWN else '.'}"
+            reason = f"there is no such {one}{more}. {existing}"
+            raise refuse_value("row_ids", owner, f"IDs of existing {many}", unknown[:_SHOWN], reason)
         if len(np.unique(found)) < len(found):
-            reason = f"{self._noun.any_one} is named twice."
-            raise refuse_value("row_ids", owner, f"each {self._noun.singular} once", values[:_SHOWN], reason)
+            reason = f"one {self._noun.singular} is listed twice."
+            expected = f"distinct IDs of {self._noun.plural}"
+            raise refuse_value("row_ids", owner, expected, values[:_SHOWN], reason)
         return found
 
     def without(self, names: Any, owner: str = "row_ids") -> "RowIds":
-        """Return the names that are left when these rows are gone."""
+        """Return the IDs without these rows."""
         stay = np.ones(self.n_samples, dtype=bool)
         stay[self.positions(names, owner)] = False
         return self.take(np.flatnonzero(stay))
 
     def take(self, positions: np.ndarray) -> "RowIds":
-        """Return the names of some of the rows."""
+        """Return the IDs of some rows."""
         return self.like(self.names[positions], "row_ids")
 
     def joined(self, more: "RowIds", owner: str = "row_ids") -> "RowIds":
-        """Return these names and then more; none may be there already."""
+        """Return these IDs followed by more; repeats raise an error."""
         return self.like(np.concatenate([self.names, more.names]), owner)
 
     def like(self, names: np.ndarray, owner: str) -> "RowIds":
-        """Return other names of the same kind of things."""
-        about: dict[str, Any] = {"parameter": self._parameter, "noun": self._noun}
-        return RowIds(names, len(names), owner, any_number=True, **about)
+        """Return other IDs with the same parameter name and noun."""
+        labels: dict[str, Any] = {"parameter": self._parameter, "noun": self._noun}
+        return RowIds(names, len(names), owner, any_number=True, **labels)
 
     @cached_property
     def _places(self) -> dict[Any, int]:
@@ -212,44 +212,44 @@ class RowIds:
         seen: set[Any] = set()
         for name in self.names.tolist():
             if name in seen:
-                one, all_of_them = self._noun.singular, self._noun.plural
-                expected, reason = f"a name of its own for each {one}", f"two {all_of_them} are called so."
-                raise refuse_value(self._parameter, owner, expected, name, reason)
+                reason = f"two {self._noun.plural} have this ID."
+                raise refuse_value(self._parameter, owner, f"a unique ID for each {self._noun.singular}", name, reason)
             seen.add(name)
-        raise ValueError(f"Two labels of {self._noun.plural} have the same hash of 64 bits. Use whole numbers.")
+        raise ValueError(f"Two labels of {self._noun.plural} have the same 64-bit hash. Use integers instead.")
 
     def _listed(self, names: Any, owner: str, parameter: str = "row_ids") -> Any:
-        """Names as an array, or as a list of labels."""
+        """Return IDs as an array, or as a list of labels."""
         refuse_masked(names, parameter, owner)
         unordered = isinstance(names, str | bytes | Set | Mapping | Iterator)
+        expected = f"a list of IDs of {self._noun.plural}"
         if unordered or not isinstance(names, Iterable):
-            one = f" For one {self._noun.singular} write [{names!r}]." if isinstance(names, str | int) else ""
-            expected = f"a list of names of {self._noun.plural}"
-            raise refuse_type(parameter, owner, expected, names, f"names have an order.{one}")
+            is_one = isinstance(names, str | int) and not isinstance(names, bool)
+            reason = f"for a single {self._noun.singular}, use [{names!r}]." if is_one else ""
+            raise refuse_type(parameter, owner, expected, names, reason)
         if not isinstance(names, range | np.ndarray) and not hasattr(names, "to_numpy"):
             return list(names)
-        array = as_array(names, parameter, owner, f"a list of names of {self._noun.plural}")
+        array = as_array(names, parameter, owner, expected)
         if array.ndim != 1:
-            raise refuse_value(parameter, owner, "one-dimensional", f"an array of {array.ndim} axes")
+            raise refuse_value(parameter, owner, "one-dimensional", f"an array with {array.ndim} dimensions")
         return array
 
     def _check_number(self, number: int, owner: str) -> None:
         if not 0 <= number < LARGEST_NAME:
-            raise refuse_value(self._parameter, owner, "whole numbers from 0 to 2**62 - 1, or labels", number)
+            raise refuse_value(self._parameter, owner, "integers from 0 to 2**62 - 1, or labels", number)
 
     def _label(self, value: Any, row: int, owner: str, *, any_number: bool = False) -> Any:
-        """A name as it is kept; missing and unhashable ones are refused, and numbers that are too large."""
+        """Return an ID as it is stored; missing, unhashable and too large ones raise an error."""
         value = plain(value)
         if is_missing(value):
-            raise refuse_value(self._parameter, owner, "a name for each row", value, f"row {row} has none.")
+            raise refuse_value(self._parameter, owner, "an ID for each row", value, f"row {row} has none.")
         if isinstance(value, bool):
-            reason = "it looks like a mask. Use the names of the rows, such as frame.index[mask]."
+            reason = "this looks like a mask. Use the row IDs, for example frame.index[mask]."
             if self._noun != ROWS:
-                reason = "they look like a mask. Use texts: np.where(mask, 'treated', 'control')."
-            raise refuse_type(self._parameter, owner, "names, not True or False", value, reason)
+                reason = "this looks like a mask. Use strings: np.where(mask, 'treated', 'control')."
+            raise refuse_type(self._parameter, owner, "IDs, not True or False", value, reason)
         if isinstance(value, float) and value.is_integer():
-            reason = "as a float it cannot be told from its neighbours. Use whole numbers or texts."
-            raise refuse_value(self._parameter, owner, "a whole number below 2**53 where it is a float", value, reason)
+            reason = "larger floats cannot represent all integers. Use integers or strings."
+            raise refuse_value(self._parameter, owner, "below 2**53 if it is a float", value, reason)
         if _is_number(value):
             if not any_number:
                 self._check_number(value, owner)
@@ -257,22 +257,22 @@ class RowIds:
         try:
             hash(value)
         except TypeError:
-            raise refuse_type(self._parameter, owner, "whole numbers, or labels that can be hashed", value) from None
-        if not _is_written_the_same_way(value):
-            reason = "it may not be written the same way in every session. Use texts or whole numbers."
-            raise refuse_type(self._parameter, owner, "labels such as texts, dates or tuples of them", value, reason)
+            raise refuse_type(self._parameter, owner, "integers or hashable labels", value) from None
+        if not _has_stable_repr(value):
+            reason = "its repr may differ between sessions. Use strings or integers."
+            raise refuse_type(self._parameter, owner, "labels such as strings, dates or tuples of them", value, reason)
         return value
 
 
 def as_row_ids(names: Any, X: Any, n_samples: int, owner: str) -> RowIds:
-    """Read the parameter `row_ids` of `fit`: None, names, or "index" for the index of a data frame."""
+    """Return the row IDs from the parameter `row_ids`: None, a list, or "index" for the index of a data frame."""
     if isinstance(names, RowIds):
         if len(names) != n_samples:
-            raise refuse_value("row_ids", owner, f"{n_samples:,} names, one for each row", len(names))
+            raise refuse_value("row_ids", owner, f"{n_samples:,} row IDs, one for each row", len(names))
         return names
     if isinstance(names, str):
         if names != "index" or not hasattr(X, "index"):
-            expected = 'None, one name for each row, or "index" with a pandas DataFrame'
+            expected = 'None, one ID for each row, or "index" with a pandas DataFrame'
             raise refuse_value("row_ids", owner, expected, names)
         names = X.index
     return RowIds(names, n_samples, owner)
@@ -283,7 +283,7 @@ def _is_number(name: Any) -> bool:
 
 
 def _is_count(name: Any) -> bool:
-    """Whether a name is a whole number that stands for itself."""
+    """Return whether an ID is an integer that needs no hash."""
     return _is_number(name) and 0 <= name < LARGEST_NAME
 
 
@@ -291,53 +291,53 @@ def _are_counts(numbers: np.ndarray) -> bool:
     return len(numbers) == 0 or (int(numbers.min()) >= 0 and int(numbers.max()) < LARGEST_NAME)
 
 
-def _is_written_the_same_way(value: Any) -> bool:
-    """Whether a label is written the same way in every session, which is known of some kinds."""
+def _has_stable_repr(value: Any) -> bool:
+    """Return whether a label is of a type that has the same repr in every session."""
     if isinstance(value, tuple):
-        return all(map(_is_written_the_same_way, value))
+        return all(map(_has_stable_repr, value))
     return isinstance(value, _KINDS) or type(value).__module__.split(".")[0] == "pandas"
 
 
 def plain(value: Any) -> Any:
-    """Return a name without the type of the array that it was in; times are all of one type."""
+    """Return an ID as a Python value instead of a numpy one; all times become nanoseconds, if possible."""
     if isinstance(value, datetime) and value.tzinfo is None and not is_missing(value):
         return np.datetime64(value.isoformat(), "ns") if value.year in _YEARS else value
     if isinstance(value, np.datetime64):
         far = np.isnat(value) or value.astype("datetime64[Y]").astype(int) + 1970 not in _YEARS
         return value if far else value.astype("datetime64[ns]")
     value = value.item() if isinstance(value, np.generic) else value
-    # pandas makes floats of whole numbers when one is missing.
+    # pandas converts integers to floats if one is missing.
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
 def _hash(label: Any) -> int:
-    """A hash of 64 bits of a label, the same in every session; equal texts of different kinds differ."""
+    """Return a 64-bit hash of a label, the same in every session; labels of different types differ."""
     written = f"{type(label).__name__}:{label!r}".encode()
     return int.from_bytes(hashlib.blake2b(written, digest_size=8).digest(), "little")
 
 
 # ---------------------------------------------------------------------------------------------------------------- units
-# What is left out, one at a time: single rows, or groups of rows that belong together, such as a patient's visits.
+# A unit is a row, or a group of rows that belong together, such as a patient's visits.
 #
-# Bags are drawn over units, and a learner gets all rows of the units in its bag. Every promise is about leaving out one
-# unit; n is their number.
+# Bags are drawn over units, and a learner gets all rows of the units in its bag. Guarantees are about leaving out one
+# unit, and n is the number of units.
 
 _LISTED = 3  # rows without a group, in an error message
 
 
 class Units:
-    """The units of a table, in the order in which they first appear.
+    """The units of a table, in order of first appearance.
 
     Parameters
     ----------
     ids : RowIds
-        The names of the units: whether a unit is in a bag depends on its name alone.
+        The IDs of the units, which determine the bags they are in.
     of_rows : ndarray of int, shape (n_rows,), or None, default=None
-        The number of each row's unit; None if every row is a unit of its own.
+        The number of each row's unit; None if each row is its own unit.
     labels : sequence or None, default=None
-        What the units are called for people, where that is not their name: the index of a data frame.
+        The labels shown to people, if they are not the IDs: the index of a data frame.
     noun : Noun, default=ROWS
-        What a unit is.
+        The word for a unit: row or group.
 
     Examples
     --------
@@ -357,16 +357,16 @@ class Units:
 
     @classmethod
     def of_groups(cls, groups: Any, n_rows: int, owner: str = "groups") -> "Units":
-        """Return the units that the parameter `groups` of `fit` names, one name for each row.
+        """Return the units for the parameter `groups` of `fit`.
 
         Parameters
         ----------
         groups : sequence of int or labels, of length n_rows
-            The name of each row's unit.
+            The group of each row.
         n_rows : int
             The number of rows.
         owner : str, default="groups"
-            Whose parameter it is, for error messages.
+            The function with this parameter, for error messages.
 
         Returns
         -------
@@ -374,9 +374,9 @@ class Units:
         """
         names, of_rows = numbered_groups(groups, n_rows, owner)
         if len(names) < 2:
-            reason = "leaving it out leaves no row. Give groups that tell units apart, or none to leave out rows."
+            reason = "without this group no row would remain. Pass at least two groups, or groups=None."
             given = f"only {names[0]!r}" if len(names) else "none"
-            raise refuse_value("groups", owner, "the names of two units or more", given, reason)
+            raise refuse_value("groups", owner, "the labels of two or more groups", given, reason)
         ids = RowIds(names, len(names), owner, parameter="groups", noun=GROUPS, any_number=True)
         return cls(ids, of_rows, noun=GROUPS)
 
@@ -393,22 +393,22 @@ class Units:
         return f"{self.noun.count(len(self))}{of}"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what follows from the rest."""
+        """Leave out everything that can be computed from the rest."""
         return {name: self.__dict__[name] for name in ("ids", "noun", "_of_rows", "_labels")}
 
     @property
     def are_rows(self) -> bool:
-        """Whether every row is a unit of its own."""
+        """Whether each row is its own unit."""
         return self._of_rows is None
 
     @property
     def are_groups(self) -> bool:
-        """Whether they were named by groups; each may have one row all the same."""
+        """Whether groups were given; each may still have a single row."""
         return self.noun != ROWS
 
     @property
     def fingerprint(self) -> str | None:
-        """A hash that identifies which rows belong together; None if every row is a unit of its own."""
+        """A hash that identifies which rows belong together; None if each row is its own unit."""
         if self._of_rows is None:
             return None
         return hashlib.blake2b(self._of_rows.astype(np.int64).tobytes(), digest_size=8).hexdigest()
@@ -425,12 +425,12 @@ class Units:
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many rows each unit has; shape (n_units,)."""
+        """The number of rows of each unit; shape (n_units,)."""
         return np.diff(self._ends)
 
     @property
     def labels(self) -> np.ndarray:
-        """What the units are called for people."""
+        """The labels of the units that are shown to people."""
         if self._labels is None:
             return self.ids.names
         if isinstance(self._labels, np.ndarray):
@@ -441,17 +441,17 @@ class Units:
 
     @property
     def has_labels(self) -> bool:
-        """Whether units are called otherwise for people than by their names."""
+        """Whether the units have labels other than their IDs."""
         return self._labels is not None
 
     @property
     def names_of_rows(self) -> np.ndarray:
-        """The name of each row's unit."""
+        """The ID of each row's unit."""
         names: np.ndarray = self.ids.names[self.of_rows]
         return names
 
     def rows_of(self, units: np.ndarray) -> np.ndarray:
-        """Return the rows of some units, unit by unit, those of a unit in the order of the table."""
+        """Return the rows of some units, unit by unit, and within a unit in table order."""
         if self.are_rows:
             return np.asarray(units)
         sizes = self.sizes[units]
@@ -461,48 +461,48 @@ class Units:
         return rows
 
     def rows_of_bags(self, bags: Bags) -> Bags:
-        """Return the rows of each bag from its units."""
+        """Return bags of rows from bags of units."""
         return bags if self.are_rows else Bags((self.rows_of(bag) for bag in bags), self.n_rows)
 
     def classes_lost(self, y: np.ndarray) -> dict[int, np.ndarray]:
-        """Return the units that have all rows of some class, each with the classes, by number, that it has alone.
+        """Return the units that contain all rows of some class, each with the numbers of these classes.
 
         >>> Units.of_groups([7, 7, 8, 9], n_rows=4).classes_lost(np.array(["a", "b", "c", "c"]))
         {0: array([0, 1])}
         """
         classes, codes = np.unique(y, return_inverse=True)
-        code, unit = np.unique(np.stack([codes, self.of_rows]), axis=1)  # which units have rows of which class
+        code, unit = np.unique(np.stack([codes, self.of_rows]), axis=1)  # pairs of a class and a unit with such rows
         alone = np.bincount(code, minlength=len(classes))[code] == 1
         return {int(one): code[alone & (unit == one)] for one in np.unique(unit[alone])}
 
     def shared(self, given: Any, name: str, owner: str) -> np.ndarray:
-        """Return what the rows of each unit have in common, one value for each unit; a unit with several is refused.
+        """Return the value that the rows of each unit share; different values within a unit raise an error.
 
         >>> Units.of_groups([7, 7, 8], n_rows=3).shared(["a", "a", "b"], "strata", "fit")
         array(['a', 'b'], dtype='<U1')
         """
         values: np.ndarray = np.asarray(given)
         if self.are_rows or len(values) != self.n_rows:
-            return values  # of another length they are refused elsewhere
+            return values  # a wrong length raises an error elsewhere
         first: np.ndarray = values[self._by_unit[self._ends[:-1]]]
         differs = np.flatnonzero(values != first[self.of_rows])
         if len(differs):
             unit = int(self.of_rows[differs[0]])
             several = f"{self.describe(unit)} has {plain(first[unit])!r} and {plain(values[differs[0]])!r}."
-            reason = f"{several} Give strata=..., in which it has one."
+            reason = f"{several} Pass strata=... with one value for each {self.noun.singular}."
             raise refuse_value(name, owner, f"the same for all rows of a {self.noun.singular}", values, reason)
         return first
 
     def positions(self, names: Any, owner: str = "Units.positions") -> np.ndarray:
-        """Return the numbers of the units that are called so; unknown ones are refused."""
-        return self._called.positions(names, owner)
+        """Return the numbers of the units with these labels; unknown labels raise an error."""
+        return self._ids_of_labels.positions(names, owner)
 
     def describe(self, number: int) -> str:
-        """Return a unit with its name, for a sentence: "row 3", "group 'ann'"."""
+        """Return a unit with its label, for a sentence: "row 3", "group 'ann'"."""
         return f"{self.noun.singular} {plain(self.labels[number])!r}"
 
     def take(self, numbers: np.ndarray) -> "Units":
-        """Return some of the units, in this order; their rows are those that are left, in the order of the table."""
+        """Return some of the units, in this order, with their rows in table order."""
         labels = None if self._labels is None else self.labels[numbers].tolist()
         of_rows = None
         if not self.are_rows:
@@ -513,7 +513,7 @@ class Units:
         return Units(self.ids.take(numbers), of_rows, labels, self.noun)
 
     def joined(self, groups: Any, n_more: int, owner: str) -> "Units":
-        """Return the units with more rows below: of units that are there, or of new ones after them."""
+        """Return the units with more rows appended, which belong to existing units or to new ones after them."""
         names, of_new = numbered_groups(groups, n_more, owner)
         known = {name: number for number, name in enumerate(self.ids)}
         numbers = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.intp)
@@ -522,16 +522,16 @@ class Units:
         return Units(self.ids.like(all_names, owner), np.concatenate([self.of_rows, numbers[of_new]]), noun=self.noun)
 
     @cached_property
-    def _called(self) -> RowIds:
-        """What they are called for people, to be looked up."""
+    def _ids_of_labels(self) -> RowIds:
+        """The labels as IDs, to look them up."""
         if self._labels is None:
             return self.ids
         try:
             return RowIds(self._labels, len(self), "forget", parameter="index", noun=self.noun, any_number=True)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"The rows cannot be told apart by the index of the training frame. {error} Fit with "
-                f"row_ids=range({len(self)}) to call them by position."
+                f"The index of the training frame does not identify the rows. {error} Fit with "
+                f"row_ids=range({len(self)}) to use positions instead."
             ) from error
 
     @cached_property
@@ -541,15 +541,15 @@ class Units:
 
     @cached_property
     def _ends(self) -> np.ndarray:
-        """Where the rows of each unit end in `_by_unit`, after a zero."""
+        """Zero, followed by the end of the rows of each unit in `_by_unit`."""
         counts = np.bincount(self.of_rows, minlength=len(self))
         return np.concatenate([[0], np.cumsum(counts)])
 
 
 def numbered_groups(groups: Any, n_rows: int, owner: str, name: str = "groups") -> tuple[list[Any], np.ndarray]:
-    """Return the names of the units in the order in which they appear, and the number of each row's unit.
+    """Return the labels of the groups in order of appearance, and the number of each row's group.
 
-    Groups that are not one name for each row are refused, as the parameter `name` of `owner`.
+    Errors refer to the parameter `name` of `owner`.
     """
     values = _listed(groups, n_rows, owner, name)
     if isinstance(values, np.ndarray):
@@ -561,34 +561,32 @@ def numbered_groups(groups: Any, n_rows: int, owner: str, name: str = "groups") 
         of_rows = np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.intp)
     except TypeError:
         unhashable = next(value for value in values if type(value).__hash__ is None)
-        expected = "whole numbers, or labels that can be hashed"
-        raise refuse_type(name, owner, expected, unhashable) from None
+        raise refuse_type(name, owner, "integers or hashable labels", unhashable) from None
     return list(numbers), of_rows
 
 
 def _listed(groups: Any, n_rows: int, owner: str, name: str) -> list[Any] | np.ndarray:
-    """The name of each row's unit, checked to be there; whole numbers stay an array."""
+    """Return the checked group of each row; an array of integers stays an array."""
+    expected, lengths = "a list with the group of each row", f"{n_rows:,} group labels, one for each row"
     refuse_masked(groups, name, owner)
     if isinstance(groups, str | bytes | Set | Mapping | Iterator) or not isinstance(groups, Iterable):
-        reason = f"take the column of a table: {name}=frame['patient']."
-        raise refuse_type(name, owner, "a list with the unit of each row", groups, reason)
+        reason = f"pass the column of a table, for example {name}=frame['patient']."
+        raise refuse_type(name, owner, expected, groups, reason)
     is_array = hasattr(groups, "to_numpy") or isinstance(groups, range)
-    array: Any = as_array(groups, name, owner, "a list with the unit of each row") if is_array else groups
+    array: Any = as_array(groups, name, owner, expected) if is_array else groups
     if getattr(array, "ndim", 1) != 1:
-        raise refuse_value(name, owner, "one-dimensional", f"an array of {array.ndim} axes")
-    if hasattr(array, "__len__") and len(array) != n_rows:  # before all of them are looked at
-        reason = "every row belongs to one unit."
-        raise refuse_value(name, owner, f"{n_rows:,} names of units, one for each row", len(array), reason)
+        raise refuse_value(name, owner, "one-dimensional", f"an array with {array.ndim} dimensions")
+    if hasattr(array, "__len__") and len(array) != n_rows:  # before reading all of them
+        raise refuse_value(name, owner, lengths, len(array))
     whole = isinstance(array, np.ndarray) and array.dtype.kind in "iu"
     values = array if whole else [plain(value) for value in array]
     if len(values) != n_rows:
-        reason = "every row belongs to one unit."
-        raise refuse_value(name, owner, f"{n_rows:,} names of units, one for each row", len(values), reason)
+        raise refuse_value(name, owner, lengths, len(values))
     missing = [] if whole else [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         some = ", ".join(map(str, missing[:_LISTED])) + (", ..." if len(missing) > _LISTED else "")
-        reason = f"{len(missing):,} rows ({some}) have none. Leave them out, or give each a unit of its own."
+        reason = f"{len(missing):,} rows ({some}) have none. Drop them, or give each its own group."
         if len(missing) == 1:
-            reason = f"row {some} has none. Leave it out, or give it a unit of its own."
-        raise refuse_value(name, owner, "the name of a unit for each row", values[missing[0]], reason)
+            reason = f"row {some} has none. Drop it, or give it its own group."
+        raise refuse_value(name, owner, "a group label for each row", values[missing[0]], reason)
     return values

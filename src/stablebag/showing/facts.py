@@ -529,6 +529,8 @@ def _numbers(study: Any) -> Iterator[Fact]:
         yield Fact("ranking", found.name, MEASURED, numbers, "score", details=details)
     if study.error is not None:
         numbers = {"value": study.error.value, "standard_error": study.error.standard_error}
+        if (interval := study.error_interval) is not None:
+            numbers |= {"low": interval.low, "high": interval.high}
         what = "mean absolute error" if study.task == "regression" else "error rate"
         label = f"{what} at the training rows, each left out"
         yield Fact("leave-one-out error", label, MEASURED, numbers, "score")

@@ -21,6 +21,24 @@ CLASSIFICATION = ("accuracy", "neg_log_loss")
 IMBALANCED = ("balanced_accuracy", "average_precision", "roc_auc")
 _LINEAR = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "neg_median_absolute_error", "neg_max_error")
 _WITHOUT_UNIT = ("r2", "explained_variance", "neg_mean_absolute_percentage_error")
+_COMMON = ("r2", "neg_mean_absolute_error", "neg_root_mean_squared_error", "accuracy", "roc_auc", "f1", "neg_log_loss")
+_SHORT_NAMES = {
+    "acc": "accuracy",
+    "ap": "average_precision",
+    "auc": "roc_auc",
+    "auroc": "roc_auc",
+    "brier": "neg_brier_score",
+    "crossentropy": "neg_log_loss",
+    "logloss": "neg_log_loss",
+    "mae": "neg_mean_absolute_error",
+    "mape": "neg_mean_absolute_percentage_error",
+    "mse": "neg_mean_squared_error",
+    "msle": "neg_mean_squared_log_error",
+    "prauc": "average_precision",
+    "r2score": "r2",
+    "rmse": "neg_root_mean_squared_error",
+    "rmsle": "neg_root_mean_squared_log_error",
+}
 RARE = 0.2  # a class with a smaller share of the training rows makes the classes imbalanced
 _FARTHEST = 1e70  # from a target, in the largest of them: farther off a loss has no variance that a float holds
 _SMALLEST = np.finfo(float).eps  # the logarithm of a probability of zero would be infinite
@@ -383,18 +401,32 @@ class HeldOut:
         return None, None
 
 
-def checked_metric(name: Any) -> str:
-    """Return the name of a scorer of scikit-learn, and refuse another with those that look like it."""
+def checked_metric(name: Any, task: str | None = None) -> str:
+    """Return the name of a scorer of scikit-learn; raise an error for other names, and for scorers of another task."""
     names = get_scorer_names()
     if not isinstance(name, str):
         raise refuse_type("metrics", "study", "names of scikit-learn's scorers, such as ('r2', 'max_error')", name)
     if name in names:
+        if task is not None and (task == "regression") != _is_for_numbers(name):
+            own, others = ("numbers", "classes") if task == "regression" else ("classes", "numbers")
+            usual = ", ".join(REGRESSION if task == "regression" else (*CLASSIFICATION, *IMBALANCED))
+            raise ValueError(f"The metric {name!r} is for {others}, but the target has {own}. Use for example {usual}.")
         return name
-    near = difflib.get_close_matches(name, names, n=1) or difflib.get_close_matches(f"neg_{name}", names, n=1)
-    meant = f" Did you mean {near[0]!r}?" if near else ""
+    plain = name.lower().replace("-", "_").replace(" ", "_")
+    without_sign = {known.removeprefix("neg_"): known for known in names}
+    close = difflib.get_close_matches(plain.removeprefix("neg_"), without_sign, n=1)
+    near = _SHORT_NAMES.get(plain.replace("_", "")) or (without_sign[close[0]] if close else "")
+    meant = f" Did you mean {near!r}?" if near else ""
     raise ValueError(
-        f"There is no metric {shown(name)}.{meant} Use a name of scikit-learn's scorers, such as 'r2' or 'roc_auc'."
+        f"There is no metric {shown(name)}.{meant} Common ones are {', '.join(_COMMON)}; all names are in "
+        "sklearn.metrics.get_scorer_names()."
     )
+
+
+def _is_for_numbers(name: str) -> bool:
+    """Whether a scorer of scikit-learn takes targets that are not whole numbers."""
+    y = np.array([0.5, 1.25, 2.75, 4.5])
+    return not math.isnan(_value(get_scorer(name), _Numbers(y + 0.1), np.zeros((len(y), 1)), y))
 
 
 def difference(loss: Loss, other: np.ndarray) -> Difference:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from stablebag._seeds import Seeds
 from stablebag._wording import ROWS, Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
 from stablebag.deciding.label_sets import LabelSets, predict_set
+from stablebag.measuring.error_intervals import ErrorInterval
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
 from stablebag.measuring.leave_one_out import leave_one_out, undecided_blocks
 from stablebag.measuring.perturbations import Names, Perturbations, flipped
@@ -515,6 +517,22 @@ class Study:
         compared = Comparison.of(base, bagged)
         return cls(task, len(bagged.rows), model, base, bagged, proved, anew, compared, (), (), error, **parts)
 
+    @cached_property
+    def error_interval(self) -> ErrorInterval | None:
+        """The asymptotic interval for the error of the bagged model on new rows.
+
+        It is None for error rates, whose interval is wide where few bags decide votes that are nearly tied; for groups;
+        for rows that are not in memory; and where the losses say nothing, because all are equal.
+        """
+        if self.error is None or self.error.units or self.task == "classification":
+            return None
+        if isinstance(fitted(self.model).X, RowSource):
+            return None
+        try:
+            return self.error.interval()
+        except ValueError:  # it says why, and the error itself still stands
+            return None
+
     @property
     def noun(self) -> Noun:
         """What is left out: rows, or units such as patients."""
@@ -712,6 +730,8 @@ def study(
     metrics = tuple(map(checked_metric, metrics))
     learner, model = _both(model)
     n_bags, random_state, classifies = int(model.n_bags), model.random_state, is_classifier(model)
+    for name in metrics:
+        checked_metric(name, "classification" if classifies else "regression")
     in_memory, looked_at = not isinstance(X, RowSource), None
     if in_memory:
         if y is None:

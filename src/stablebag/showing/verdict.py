@@ -23,9 +23,12 @@ TOO_FEW = "too few held-out rows"
 ONLY_RANKS = "ranks, but no better than a constant"
 NOT_COMPARED = "not compared"
 UNTIL_CHECKED = "Until these are settled, the results below say little about new rows."
-USE = "Use the bagged model."  # said of a stabilized model, if nothing about accuracy speaks against it
+USE = "Use the bagged model."  # if it is stabilized, and nothing about accuracy speaks against it
+NO_NEED = "You do not need bagging for stability here."
+NO_GAIN = "Use the base model: bagging costs accuracy here, and does not make it more stable."
 AFTER_CHECKS = "Once the points above are settled:"  # before the advice, if there is something to check first
 
+_NOT_HELPED = {ALREADY_STABLE, NOT_STABILIZED}  # by bagging
 LEAST = 1.1  # times smaller that changes must be, without any one row or point, to be called stabilized
 MOST = 1.5  # times smaller that they may at most be, without any one row or point, to be called no smaller
 LITTLE = 0.05  # of the spread of the targets: a model that changes less is stable already
@@ -129,7 +132,10 @@ def decide(
     """
     first, *others = [*_of_accuracy(losses, ranking), _of_stability(compared, spread, quantity)]
     if others:  # what to do about stability must not contradict what was found about accuracy
-        over = (STABILIZED,) if first.case == COSTS_ACCURACY else tuple(other.case for other in others)
+        found = {other.case for other in others}
+        if first.case == COSTS_ACCURACY and found & _NOT_HELPED:
+            first = replace(first, advice=NO_GAIN)
+        over = {STABILIZED, *_NOT_HELPED} if first.case == COSTS_ACCURACY else found
         others = [replace(other, advice="") if other.case in over else other for other in others]
     elif first.case == STABILIZED and (doubts := " ".join(_doubts(losses))):
         first = replace(first, advice=f"{doubts} {first.advice.removeprefix(USE).strip()}".rstrip())
@@ -207,14 +213,19 @@ def _doubts(losses: tuple[Loss, ...]) -> Iterator[str]:
 
 def _above_base(loss: Loss) -> str:
     """How far a loss of the bagged model was above the base model's."""
+    n = len(loss.bagged)
+    rows = "this held-out row" if n == 1 else f"these {n:,} held-out rows"
+    return f"on {rows} its {loss.name} was {_next_to_base(loss)}"
+
+
+def _next_to_base(loss: Loss) -> str:
+    """How many times the base model's a loss is, if it is larger, or by which share it is above."""
     assert loss.base is not None
-    before, after, n = float(loss.base.mean()), float(loss.bagged.mean()), len(loss.bagged)
-    how = "above the base model's, which was 0"
-    if before > 0:
-        times = after / before
-        how = f"{_times(times)} times the base model's" if times >= 2 else (
-            f"{percent(times - 1)} above the base model's")  # fmt: skip
-    return f"on {'this held-out row' if n == 1 else f'these {n:,} held-out rows'} its {loss.name} was {how}"
+    before, after = float(loss.base.mean()), float(loss.bagged.mean())
+    if before == 0:
+        return "above the base model's, which is 0"
+    times = after / before
+    return f"{_times(times)} times the base model's" if times >= 2 else f"{percent(times - 1)} above the base model's"
 
 
 def _calibrate(losses: tuple[Loss, ...]) -> str:
@@ -316,7 +327,7 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
             NOT_ENOUGH_REFITS,
             f"The bagged model was refitted without too few {noun.plural} to compare it: leaving out the same "
             f"{noun.count(compared.n_rows)} changes the base model at no test point, and others do.",
-            f"Refit the bagged model without more {noun.plural} (--matched).",
+            f"Use more refits of the bagged model ({option('n_matched')}).",
             reasons,
         )
     if before == 0 and n_left_out < min(FEWEST_REFITS, compared.n_samples):
@@ -324,7 +335,7 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
             NOT_ENOUGH_REFITS,
             f"{noun.count(n_left_out)} are too few to say whether the base model is stable: leaving out each of "
             "them changed nothing.",
-            f"Refit it without more {noun.plural} (--refits).",
+            f"Use more refits ({option('n_refits')}).",
             reasons,
         )
     if before == 0:
@@ -335,18 +346,16 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
             reasons += (f"With 95% confidence, {up_to} would change it.",)
         return Verdict(
             ALREADY_STABLE,
-            f"The base model is stable already: leaving out any one of {some} changes its {quantity} at no test point.",
-            "Do not bag it for stability"
-            + (f": bagged, it changes by {three_digits(compared.bagged_rms)}." if moves else "."),
+            f"The base model is already stable: leaving out any one of {some} changes its {quantity} at no test point.",
+            NO_NEED + (f" Bagged, it changes by {three_digits(compared.bagged_rms)}." if moves else ""),
             reasons,
         )
     ratio, enough = compared.ratio(), _enough_bags(compared)
     reasons += _rests_on(compared, ratio)
     more = f"Use {enough:,} bags, so that bagging noise is half as large as the base model's change" if enough else ""
     if ratio.high < MOST and (is_little or spread is None):
-        adds = "bagging adds only noise" if is_noise else "bagging does not make it more so"
-        kept = f"{more}, or do not bag." if is_noise and more else "There is no need to bag it for stability."
-        return Verdict(ALREADY_STABLE, f"The base model is stable already, and {adds}.", kept, reasons)
+        adds = "bagging adds only noise" if is_noise else "bagging does not make it more stable"
+        return Verdict(ALREADY_STABLE, f"The base model is already stable, and {adds}.", NO_NEED, reasons)
     if compared.how == LIMIT and (noise >= before or (not compared.is_close and compared.at_least() < MOST)):
         large = "as large as the base model's change" if noise >= before else "most of what was measured"
         return Verdict(
@@ -373,14 +382,14 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
         return Verdict(
             NOT_STABILIZED,
             f"Bagging does not stabilize this model: {_one(compared)} changes its {quantity} about as much as before.",
-            "Use smaller bags: fewer of them then contain a row.",
+            "Use smaller bags, so that fewer bags contain any one row.",
             reasons,
         )
     few, rests = ("refits", f"a single {noun.singular} or test point") if unseen else ("test points", "one of them")
     return Verdict(
         NOT_ENOUGH_REFITS,
         f"There are too few {few} to say whether bagging stabilizes this model: the answer rests on {rests}.",
-        f"Refit without more {noun.plural} (--refits, --matched), or hold out more rows."
+        f"Use more refits ({option('n_refits')}, {option('n_matched')}), or hold out more rows."
         if unseen
         else "Hold out more rows.",
         (*reasons, *_rarely(compared)),
@@ -630,16 +639,18 @@ def summarize(
     """
     cases = {one.case: one for one in (verdict, *verdict.remarks)}
     found = (*checks.found, *_of_held_out(cases, ranking, covered))
+    predicts = _predicts(cases, losses, ranking, checks)
+    stable = _stable(cases, compared, spread, quantity, decisions)
     texts = (
-        _predicts(cases, losses, ranking, checks),
+        predicts,
         _suspicious(checks, found, ranking, covered),
-        _stable(cases, compared, spread, quantity, decisions),
-        _next(cases, found, losses, compared, decisions),
+        stable,
+        _next(cases, found, losses, decisions, stable[1]),
     )
-    predicts, suspicious, stable, to_do = (
+    first, second, third, fourth = (
         SummaryLine(name, LABELS[name], *text) for name, text in zip(LABELS, texts, strict=True)
     )
-    return predicts, suspicious, stable, to_do
+    return first, second, third, fourth
 
 
 def _predicts(
@@ -669,18 +680,11 @@ def _predicts(
         return f"Unclear until the next line is settled. {text}", UNKNOWN
     text = f"{'Yes' if found.is_smaller else 'It seems so'}. {text}"
     if COSTS_ACCURACY in cases:
-        return f"{text} But bagging raises its {_raised(losses)}.", WARNING
+        larger = next(loss for loss in losses if loss.base is not None and _is_worse(loss))
+        return f"{text} But bagging costs accuracy: its {larger.name} is {_next_to_base(larger)}.", WARNING
     if any(loss.name == "log loss" and _is_too_sure(loss) for loss in losses[1:]):
         return f"{text} But it is too sure where it is wrong.", WARNING
     return text, GOOD
-
-
-def _raised(losses: tuple[Loss, ...]) -> str:
-    """Which loss bagging raises, and by how much."""
-    loss = next(loss for loss in losses if loss.base is not None and _is_worse(loss))
-    assert loss.base is not None
-    before = float(loss.base.mean())
-    return f"{loss.name} by {percent(float(loss.bagged.mean()) / before - 1)}" if before > 0 else f"{loss.name} from 0"
 
 
 def _of_held_out(cases: dict[str, Verdict], ranking: Ranking | None, covered: Covered | None) -> Iterator[Finding]:
@@ -688,7 +692,7 @@ def _of_held_out(cases: dict[str, Verdict], ranking: Ranking | None, covered: Co
     if TOO_FEW in cases and ranking is not None:
         yield Finding(TINY, f"The hold-out is tiny: {_held_out(ranking)}{_few_of(ranking)}.", cases[TOO_FEW].advice)
     if low := _of_coverage(covered):
-        action = "Find out how the held-out rows differ from the training rows. Do not rely on intervals before."
+        action = "Find out how the held-out rows differ from the training rows. Until then, do not rely on intervals."
         yield Finding(COVERAGE, low[0], action)
 
 
@@ -758,28 +762,22 @@ def _change(compared: Comparison, change: float, spread: float | None, quantity:
 def _review(decisions: Any) -> str:
     n, noun = decisions.n_close, decisions.noun.singular
     hinge = f"the decision that hinges on one {noun}" if n == 1 else f"the {n:,} decisions that hinge on one {noun}"
-    return f"Have someone review {hinge}, or answer with sets of labels (stablebag sets)."
+    if not len(decisions.refitted):
+        hinge = hinge.replace("hinges", "may hinge").replace(" hinge on", " may hinge on").replace("may may", "may")
+    return f"Have someone review {hinge}, or answer with sets of labels."
 
 
 def _next(
-    cases: dict[str, Verdict],
-    found: tuple[Finding, ...],
-    losses: tuple[Loss, ...],
-    compared: Comparison,
-    decisions: Any,
+    cases: dict[str, Verdict], found: tuple[Finding, ...], losses: tuple[Loss, ...], decisions: Any, stable: str
 ) -> tuple[str, str]:
     """The one thing to do first: about the data, then about accuracy, then about stability."""
     if found and (NO_BETTER not in cases or found[0].check != COVERAGE):
         return found[0].action, WARNING
     if not losses:
         return "Measure its accuracy before you use it: these numbers do not say whether it predicts.", UNKNOWN
-    for case in (NO_BETTER, ONLY_RANKS):
+    for case in (NO_BETTER, ONLY_RANKS, COSTS_ACCURACY):
         if case in cases:
             return cases[case].advice, WARNING
-    if COSTS_ACCURACY in cases:
-        if {ALREADY_STABLE, NOT_STABILIZED} & set(cases):
-            return "Use the base model: bagging costs accuracy here, and does not make it more stable.", WARNING
-        return cases[COSTS_ACCURACY].advice, WARNING
     if _was_larger(losses[0]):
         return f"Hold out more rows before you use it: {_above_base(losses[0])}, which may be chance.", UNKNOWN
     if any(loss.name == "log loss" and _is_too_sure(loss) for loss in losses[1:]):
@@ -791,7 +789,8 @@ def _next(
         return _review(decisions), WARNING
     for case in (ALREADY_STABLE, NOT_STABILIZED):
         if case in cases:
-            return cases[case].advice, GOOD if case == ALREADY_STABLE else WARNING
+            return cases[case].advice, stable
     if NOT_COMPARED in cases:
-        return "If this is more change than you can accept, try smaller bags.", GOOD
-    return cases[STABILIZED].advice, GOOD
+        return "Decide whether this change is small enough for you. If not, try smaller bags.", stable
+    less = "" if stable == GOOD or "bags" in cases[STABILIZED].advice else " Smaller bags may make it more stable."
+    return f"{cases[STABILIZED].advice}{less}", stable

@@ -113,7 +113,9 @@ def test_guarantee_next_to_a_measurement_covers_it(diabetes, tmp_path):
     text = without_scripts(write(tmp_path / "report.html", result).read_text())
     fact = result.facts()["guaranteed change"]
     sentence = re.search(r'<p id="guarantee">(.*?)</p>', text)[1]
-    assert sentence.startswith("At each of the 6 test points, at least 95% of the rows are guaranteed to change the")
+    assert sentence.startswith(
+        "Guaranteed: at each of the 6 test points, at least 95% of the rows change the prediction"
+    )
     guaranteed, measured = (float(one) for one in re.findall(r"by at most ([\d.]+)\.", sentence))
     assert guaranteed >= fact["proved"] >= result.bagged.epsilon(0.05, "max")
     assert measured == pytest.approx(result.bagged.epsilon(0.05, "max"), rel=0.01)
@@ -546,3 +548,11 @@ def test_data_as_read_can_be_written_as_json():
         "name": "x1", "kind": "number", "missing": 0.0, "n_values": 2, "example": "a, b", "remark": "",
     }  # fmt: skip
     assert data.to_dict()["conclusion"] == data.conclusion()
+
+
+def test_the_error_of_numbers_has_an_interval_and_that_of_classes_a_standard_error(diabetes, cancer, tmp_path):
+    write(tmp_path / "numbers.html", diabetes[0])
+    write(tmp_path / "classes.html", cancer)
+    assert "the 95% interval for new rows like these is from " in (tmp_path / "numbers.html").read_text()
+    assert "of the bagged model is " in (tmp_path / "classes.html").read_text()
+    assert "(standard error " in (tmp_path / "classes.html").read_text()

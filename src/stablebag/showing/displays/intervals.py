@@ -126,7 +126,7 @@ class IntervalDisplay(Display):
         lower, upper, level = self.intervals.lower, self.intervals.upper, self.intervals.confidence_level
         title = f"{percent(level)} prediction intervals ({self.intervals.method})"
         bounded = np.isfinite(lower) & np.isfinite(upper)
-        style = {"color": BAGGED, "alpha": 0.35, "linewidth": 2, "label": "interval"}
+        style = {"color": BAGGED, "alpha": 0.55, "linewidth": 2, "label": "interval"}
         self.bars_ = ax.vlines(self.x[bounded], lower[bounded], upper[bounded], **style)
         if not bounded.all():
             title += f", {(~bounded).sum():,} infinite and not drawn"
@@ -144,7 +144,9 @@ class IntervalDisplay(Display):
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=title)
         for axis in (ax.xaxis, ax.yaxis):
             write_numbers(axis)
-        ax.legend()
+        low, high = ax.get_ylim()
+        ax.set_ylim(low, high + 0.15 * (high - low))  # room for the legend, which hides no interval there
+        ax.legend(loc="upper center", ncols=3)
         return self
 
 

@@ -624,9 +624,12 @@ class Contents:
         return self.study.facts()
 
     def section(self, name: str) -> Table | None:
-        """A table of facts, without empty columns."""
+        """A table of facts, without empty lines and columns."""
         section = self.facts.section(name)
-        facts = [fact for fact in section.facts if self._is_comparable(fact)]
+        facts = [
+            fact for fact in section.facts
+            if self._is_comparable(fact) and any(fact.text(column) for column in section.columns)
+        ]  # fmt: skip
         columns = [column for column in section.columns if any(fact.text(column) for fact in facts)]
         lines: list[list[Cell | float | str]] = [
             [fact.label, *(_cell(fact, column) for column in columns)] for fact in facts
@@ -852,11 +855,11 @@ def _guaranteed(facts: Facts, study: Study) -> str:
     most, them = percent(1 - study.delta), study.noun.plural
     if fact is None or not fact.text("proved"):
         return f"For {most} of the {them}, these bags guarantee nothing."
-    what, it = ("the prediction", "it") if study.task == "regression" else ("the class probabilities", "them")
+    what = "the prediction" if study.task == "regression" else "the class probabilities"
     average = "on average over draws of the bags, " if _is_of_refits(study) else ""
     return (
-        f"{_capital(f'{average}at {at}')}, at least {most} of the {them} are guaranteed to change {what} by at most "
-        f"{fact.text('proved')}. Measured: at least {most} of them change {it} by at most {fact.text('measured')}."
+        f"Guaranteed: {average}at {at}, at least {most} of the {them} change {what} by at most {fact.text('proved')}. "
+        f"Measured: by at most {fact.text('measured')}."
     )
 
 
