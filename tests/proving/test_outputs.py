@@ -62,7 +62,7 @@ def test_what_bags_without_rows_add_is_said_with_its_reason():
     assert "The bounds include 0.125 for bags without rows" in describe_shift(0.125, 0.2, 10)
     assert "2 rows are each the only one of its class." in describe_shift(0.1, 0.2, 10)
     assert "one row is the only one of its class." in describe_shift(0.1, 0.1, 10)
-    assert "any row may be the only one of its class:" in describe_shift(0.1, 1.0, 10)
+    assert "any row may be the only one of its class." in describe_shift(0.1, 1.0, 10)
     assert describe_shift(0.0, 0.2, 10) == ""
 
 
