@@ -23,6 +23,8 @@ from stablebag.resampling.schemes import SCHEMES
     "--range-length", type=float, default=1.0, show_default=True, help="The length of the predictions' range."
 )
 @click.option("--scheme", type=click.Choice(sorted(SCHEMES)), help="Plan for this scheme only.  [default: each]")
+@click.option("--churn", type=float, help="Plan for a retraining: this share of the rows, such as 0.01, is replaced at "
+              "random. Delta is then the chance that a prediction changes further.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print numbers for machines.")
 def plan_command(
     n_samples: int,
@@ -32,6 +34,7 @@ def plan_command(
     max_bag_size: int | None,
     range_length: float,
     scheme: str | None,
+    churn: float | None,
     as_json: bool,
 ) -> None:
     """Find the largest bags, and how many of them, that certify (epsilon, delta)-stability.
@@ -41,7 +44,17 @@ def plan_command(
     \b
     Example:
       stablebag plan --n-samples 10000 --epsilon 0.05 --delta 0.05
+      stablebag plan --n-samples 10000 --epsilon 0.1 --delta 0.1 --churn 0.01
     """
+    if churn is not None:
+        found = plan(n_samples, epsilon, delta, scheme or "subbagging", max_bags=max_bags, max_bag_size=max_bag_size,
+                     range_length=range_length, churn=churn)  # fmt: skip
+        proved = {"scheme": str(found.certificate.law), "n_bags": found.n_bags, **found.certificate.to_dict()}
+        if as_json:
+            click.echo(json.dumps(proved, indent=1))
+        else:
+            say(open_console(), str(found))
+        return
     plans, refusals = {}, {}
     for name in [scheme] if scheme else sorted(SCHEMES):
         try:
