@@ -12,6 +12,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import BaggedClassifier, BaggedRegressor, Subbagging, compare_versions
+from stablebag.measuring.versions import _SignFlips
 
 N_ROWS, N_POINTS, CHURN, N_BAGS = 1000, 300, 50, 500
 QUICK = "STABLEBAG_QUICK" in os.environ
@@ -106,7 +107,29 @@ def error_rates() -> None:
         print(f"| {kind} | {' | '.join(f'{share:.1%}' for share in marked / N_RATES)} |", flush=True)
 
 
+def skewed_rates() -> None:
+    """Print in how many runs any of 20 points is marked whose differences are skewed and have no mean."""
+    rng, n_runs = np.random.default_rng(5), 10 if QUICK else 2000
+    print("| bags that differ | exponential, alike at all points | squared exponential, independent at all points |")
+    print("|---|---|---|")
+    for n_changed in (10, 20, 60, 200):
+        marked = [0, 0]
+        for kind in range(2):
+            for _ in range(n_runs):
+                differences = np.zeros((300, 20))
+                if kind == 0:
+                    shared = rng.exponential(size=(n_changed, 1)) - 1
+                    differences[:n_changed] = 0.7 * shared + 0.3 * (rng.exponential(size=(n_changed, 20)) - 1)
+                else:
+                    differences[:n_changed] = rng.exponential(size=(n_changed, 20)) ** 2 - 2
+                flips = _SignFlips(300, 20)
+                marked[kind] += bool((flips.add(differences) > flips.threshold).any())
+        print(f"| {n_changed} | {' | '.join(f'{count / n_runs:.0%}' for count in marked)} |", flush=True)
+
+
 if __name__ == "__main__":
     spurious_and_found()
     print()
     error_rates()
+    print()
+    skewed_rates()

@@ -39,7 +39,7 @@ def platform_of(name):
     return name.removesuffix(".whl").split("-", 2)[2]
 
 
-def test_a_wheel_with_the_library_is_for_one_platform_and_every_python(hook, tmp_path):
+def test_wheel_with_the_library_is_for_one_platform_and_every_python(hook, tmp_path):
     if not hook.system_compiler():
         pytest.skip("There is no C compiler.")
     name, native = built(tmp_path)
@@ -48,7 +48,7 @@ def test_a_wheel_with_the_library_is_for_one_platform_and_every_python(hook, tmp
 
 
 @pytest.mark.parametrize("setting", [{"STABLEBAG_BUILD": "pure"}, {"CC": "false"}], ids=str)
-def test_without_a_compiler_the_wheel_is_for_every_platform(monkeypatch, tmp_path, setting):
+def test_wheel_without_the_library_is_for_every_platform(monkeypatch, tmp_path, setting):
     for name, value in setting.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setitem(sys.modules, "ziglang", None)  # as if it were not installed
@@ -57,7 +57,7 @@ def test_without_a_compiler_the_wheel_is_for_every_platform(monkeypatch, tmp_pat
     assert native == set()
 
 
-def test_the_source_distribution_has_what_its_tests_read(tmp_path):
+def test_source_distribution_has_the_files_that_tests_read(tmp_path):
     file = next(SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"]))
     with tarfile.open(file) as opened:
         names = {name.split("/", 1)[1] for name in opened.getnames()}
@@ -74,9 +74,7 @@ def test_the_source_distribution_has_what_its_tests_read(tmp_path):
     ("pure", [], True, []),
     ("macos-aarch64", ["cc"], True, ["ziglang>=0.13"]),
 ])  # fmt: skip
-def test_a_compiler_is_asked_for_only_where_there_is_none_and_one_can_be_had(
-    hook, monkeypatch, wish, compiler, index, asked
-):
+def test_compiler_is_required_only_if_missing_and_available(hook, monkeypatch, wish, compiler, index, asked):
     monkeypatch.setenv("STABLEBAG_BUILD", wish)
     monkeypatch.setattr(hook, "system_compiler", lambda: compiler)
     monkeypatch.setattr(hook, "can_be_had", lambda requirement: index)
@@ -86,20 +84,20 @@ def test_a_compiler_is_asked_for_only_where_there_is_none_and_one_can_be_had(
 
 
 @pytest.mark.slow
-def test_a_package_that_no_index_has_cannot_be_had(hook, monkeypatch, tmp_path):
+def test_package_that_no_index_has_is_not_available(hook, monkeypatch, tmp_path):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     monkeypatch.delenv("UV", raising=False)
     assert not hook.can_be_had("ziglang>=0.13")
 
 
-def test_a_wish_that_is_none_is_refused(hook, monkeypatch):
+def test_unknown_build_target_raises(hook, monkeypatch):
     monkeypatch.setenv("STABLEBAG_BUILD", "fast")
     with pytest.raises(hook.BuildError, match="STABLEBAG_BUILD must be auto, pure or one of linux-x86_64, "):
         hook.wish()
 
 
-def test_libraries_end_as_python_looks_for_them(hook):
+def test_library_suffixes_are_those_that_python_loads(hook):
     suffixes = {"linux": ".so", "musl": ".so", "macos": ".dylib", "windows": ".dll"}
     assert {name: target.suffix for name, target in hook.TARGETS.items()} == {
         name: suffixes[name.split("-")[0]] for name in hook.TARGETS
@@ -107,7 +105,7 @@ def test_libraries_end_as_python_looks_for_them(hook):
     assert hook.here().suffix == loading.PATH.suffix
 
 
-def test_an_editable_install_has_the_library_beside_the_sources_or_none(hook, tmp_path):
+def test_editable_install_puts_the_library_next_to_the_sources(hook, tmp_path):
     made, beside = tmp_path / "made.so", tmp_path / "_native.so"
     made.write_text("new")
     beside.write_text("old")
@@ -117,7 +115,7 @@ def test_an_editable_install_has_the_library_beside_the_sources_or_none(hook, tm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["made.so"]
 
 
-def test_the_c_files_compile_without_a_warning(hook, tmp_path):
+def test_c_files_compile_without_warnings(hook, tmp_path):
     command = hook.system_compiler()
     if not command:
         pytest.skip("There is no C compiler.")
@@ -125,7 +123,7 @@ def test_the_c_files_compile_without_a_warning(hook, tmp_path):
     hook.compile_library(strict, sorted((ROOT / hook.SOURCES).glob("*.c")), tmp_path / "strict.so", try_it=True)
 
 
-def test_the_version_is_written_once_and_cited_as_it_is():
+def test_version_is_the_same_in_all_files():
     assert WheelBuilder(str(ROOT)).metadata.version == stablebag.__version__
     cited = dict(re.findall(r"^([\w-]+): (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE))
     assert cited["version"] == stablebag.__version__
@@ -133,7 +131,7 @@ def test_the_version_is_written_once_and_cited_as_it_is():
     assert latest in ("Unreleased", f"{cited['version']} - {cited['date-released']}")
 
 
-def test_the_metadata_name_every_python_that_is_tested():
+def test_metadata_list_every_tested_python():
     core = WheelBuilder(str(ROOT)).metadata.core
     assert core.requires_python == ">=3.11"
     minor = [each.rsplit(".", 1)[1] for each in core.classifiers if re.search(r":: 3\.\d+$", each)]
@@ -142,7 +140,7 @@ def test_the_metadata_name_every_python_that_is_tested():
     assert core.license_expression == "BSD-3-Clause"
 
 
-def test_every_bound_is_one_that_can_be_installed_alone():
+def test_every_lower_bound_can_be_pinned():
     """`make lowest` pins each; a bound without a version, or two bounds for one package, would test another."""
     spec = importlib.util.spec_from_file_location("lowest", ROOT / "tests" / "lowest.py")
     lowest = importlib.util.module_from_spec(spec)

@@ -453,7 +453,7 @@ def _():
 
 
 @pytest.mark.parametrize("start", list(CHECKS), ids=lambda start: re.sub(r"\W+", "_", start)[:40])
-def test_row_of_the_tables_is_true(start):
+def test_claim_of_the_table_is_true(start):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning, module="sklearn")
         CHECKS[start]()

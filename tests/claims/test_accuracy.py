@@ -105,7 +105,7 @@ def test_predictions_on_the_wrong_scale_rank_and_are_worse_than_a_constant(rng):
     assert of_numbers(x, y).case == "stabilized"
 
 
-def test_a_loss_that_is_larger_by_chance_is_told_as_what_was_seen(rng):
+def test_loss_larger_by_chance_is_not_called_worse(rng):
     x = rng.normal(size=60)
     y = x + rng.normal(size=60)
     scale = next(s for s in np.arange(1.5, 4, 0.01) if ((s * x - y) ** 2).mean() > 1.02 * (y**2).mean())
@@ -114,7 +114,7 @@ def test_a_loss_that_is_larger_by_chance_is_told_as_what_was_seen(rng):
 
 
 @pytest.mark.parametrize("n", [4, 8])
-def test_few_held_out_rows_are_too_few_to_say_and_nothing_is_recommended(rng, n):
+def test_few_held_out_rows_give_no_recommendation(rng, n):
     verdict = of_classes(rng.random(n), np.resize([1, 0, 0, 0], n))
     assert verdict.headline == (
         f"{n} held-out rows ({n // 4} of class 'yes') are too few to say whether the bagged model beats a constant."
@@ -123,7 +123,7 @@ def test_few_held_out_rows_are_too_few_to_say_and_nothing_is_recommended(rng, n)
     assert "Use the bagged model" not in everything(verdict)
 
 
-def test_many_rows_with_few_of_a_class_are_too_few_as_well(rng):
+def test_few_rows_of_a_class_give_no_recommendation(rng):
     y = np.zeros(300, dtype=int)
     y[:3] = 1
     verdict = of_classes(rng.random(300), y, 0.01)
@@ -139,7 +139,7 @@ def test_held_out_rows_of_one_class_cannot_show_a_ranking(rng):
     assert "All 50 held-out rows have the same target" in verdict.reasons[0]
 
 
-def test_a_ranking_that_is_clear_with_a_loss_that_is_not_says_so(rng):
+def test_clear_ranking_with_an_unclear_loss_says_so(rng):
     x = rng.normal(size=40)
     y = x + rng.standard_t(2, size=40)
     y[0] = x[0] + 60  # which decides about the squared error
@@ -149,7 +149,7 @@ def test_a_ranking_that_is_clear_with_a_loss_that_is_not_says_so(rng):
     assert "The bagged model beats" not in everything(verdict)
 
 
-def test_a_log_loss_above_a_constants_is_named_where_the_brier_score_is_below(rng):
+def test_log_loss_above_a_constants_is_mentioned(rng):
     p, y = labels(rng, 300, 0.5, 2.0)
     sure = np.where(p > 0.5, 1.0, 0.0)
     verdict = of_classes(np.where(rng.random(300) < 0.5, sure, p), y)
@@ -157,7 +157,7 @@ def test_a_log_loss_above_a_constants_is_named_where_the_brier_score_is_below(rn
     assert "log loss was above" not in everything(of_classes(p, y))
 
 
-def test_probabilities_with_a_log_loss_above_a_constants_are_to_be_calibrated(rng):
+def test_log_loss_above_a_constants_asks_for_calibration(rng):
     p, y = labels(rng, 300, 0.5, 2.0)
     sure = np.where(rng.random(300) < 0.5, np.where(p > 0.5, 1.0, 0.0), p)
     verdict = of_classes(sure, y)
@@ -180,7 +180,7 @@ def test_probabilities_with_a_log_loss_above_a_constants_are_to_be_calibrated(rn
     assert "Use its ranking, or calibrate" in of_classes(bold, few, 0.1).advice  # it decides worse than "no" always
 
 
-def test_a_log_loss_that_is_printed_like_a_constants_is_not_called_above_it(rng):
+def test_equal_looking_log_losses_are_not_compared(rng):
     p, y = labels(rng, 300, 0.5, 2.0)
     two = np.flatnonzero(y)[:2]
     rest = -np.log(np.where(y == 1, p, 1 - p))[np.setdiff1d(np.arange(300), two)].sum()
@@ -192,7 +192,7 @@ def test_a_log_loss_that_is_printed_like_a_constants_is_not_called_above_it(rng)
         assert ("Use the bagged model" in verdict.advice) != is_named
 
 
-def test_bagging_costs_accuracy_only_where_a_loss_rises_by_more_than_chance(rng):
+def test_bagging_costs_accuracy_only_beyond_chance(rng):
     x = rng.normal(size=200)
     y = x + 0.3 * rng.normal(size=200)
     verdict = of_numbers(0.5 * x, y, base=x)
@@ -202,7 +202,7 @@ def test_bagging_costs_accuracy_only_where_a_loss_rises_by_more_than_chance(rng)
     assert of_numbers(x, y, base=x + 0.01 * rng.normal(size=200)).case == "stabilized"
 
 
-def test_a_larger_loss_than_the_base_models_is_named_in_place_of_advice_to_use_the_model(rng):
+def test_larger_loss_than_the_base_models_replaces_the_advice_to_use_it(rng):
     x = rng.normal(size=48)
     y = x + 0.1 * rng.normal(size=48)
     y[0] += 3.0  # one row carries the difference, so that it is not clear
@@ -223,7 +223,7 @@ def test_a_larger_loss_than_the_base_models_is_named_in_place_of_advice_to_use_t
     assert of_numbers(y + 1e-15, y, base=y).advice == "Use the bagged model."  # a rounding error
 
 
-def test_a_share_of_a_constants_loss_has_no_standard_error_beside_it_and_says_where_it_may_be_chance(rng):
+def test_share_of_a_constants_loss_says_if_it_may_be_chance(rng):
     y = rng.standard_t(2, size=200)
     said = everything(of_numbers(y + 0.01 * rng.normal(size=200), y))  # its loss is almost exactly known to be small
     assert "Squared error: over 99.9% below a constant's." in said
@@ -235,7 +235,7 @@ def test_a_share_of_a_constants_loss_has_no_standard_error_beside_it_and_says_wh
     assert "Squared error: the same as a constant's." in everything(of_numbers(np.zeros(30), x))
 
 
-def test_two_rows_in_the_right_order_are_not_called_a_rank_correlation():
+def test_two_rows_have_no_rank_correlation():
     two = everything(of_numbers(np.array([1.0, 2.0]), np.array([1.5, 1.8])))
     assert "2 held-out rows are too few" in two
     assert "correlation" not in two
@@ -247,7 +247,7 @@ def about_coverage(*numbers):
     return [reason for reason in decide(STABILIZED, covered=Covered(*numbers)).reasons if "intervals" in reason]
 
 
-def test_intervals_that_miss_more_than_chance_explains_are_named():
+def test_intervals_that_miss_too_often_are_mentioned():
     assert about_coverage(0.1875, 80, 80, 0.9, 320) == [
         "Only 18.8% of 80 held-out targets are in their 90% intervals: the held-out rows seem to differ from the "
         "training rows."
@@ -260,7 +260,7 @@ def test_intervals_that_miss_more_than_chance_explains_are_named():
     assert not about_coverage(0.0, 1000, 1000, 0.5, 1000)  # nothing is proved
 
 
-def test_rows_like_the_training_rows_are_said_to_differ_in_at_most_1_percent_of_all_cases(rng):
+def test_similar_rows_are_rarely_called_different(rng):
     for n_trained in (10, 40, 200):  # intervals by a quantile, whose coverage is exactly 0.8 on average
         uniform = np.sort(rng.random((4000, n_trained)), axis=1)
         each = uniform[:, int(np.ceil(0.8 * (n_trained + 1))) - 1]
@@ -270,7 +270,7 @@ def test_rows_like_the_training_rows_are_said_to_differ_in_at_most_1_percent_of_
         assert false <= 0.01 + 4 * np.sqrt(0.01 * 0.99 / 4000)
 
 
-def test_one_close_call_is_spoken_of_in_the_singular():
+def test_one_close_call_is_singular():
     left_out = np.array([[[0.4, 0.6], [0.9, 0.1]], [[0.7, 0.3], [0.9, 0.1]]])
     one = Perturbations(np.array([[0.6, 0.4], [0.9, 0.1]]), left_out, np.arange(2))
     assert Decisions.of_perturbations(one).advice() == (

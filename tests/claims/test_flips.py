@@ -39,7 +39,7 @@ def fitted_without(row):
     return model.fit(X[kept], y[kept], row_ids=kept).predict_proba(Z)
 
 
-def test_what_is_counted_flips_when_the_model_is_refitted_by_hand(close_calls):
+def test_counted_flips_equal_those_of_direct_refits(close_calls):
     decisions = close_calls.decisions
     before = close_calls.model.predict_proba(noisy()[2])
     after = np.array([fitted_without(row) for row in decisions.refitted])
@@ -54,7 +54,7 @@ def test_what_is_counted_flips_when_the_model_is_refitted_by_hand(close_calls):
     assert 0 < decisions.n_confirmed < decisions.n_checked  # bags suggest flips that refits do not confirm
 
 
-def test_the_sentence_says_how_many_were_checked_and_how_many_confirmed(close_calls):
+def test_sentence_counts_checked_and_confirmed_flips(close_calls):
     decisions, first = close_calls.decisions, close_calls.verdict().reasons[0]
     remarks = " ".join([first, *(" ".join(remark.reasons) for remark in close_calls.verdict().remarks)])
     assert f"Of 40 decisions, at least {decisions.n_flipped} hinge on a single training row" in remarks
@@ -62,7 +62,7 @@ def test_the_sentence_says_how_many_were_checked_and_how_many_confirmed(close_ca
     assert f"{decisions.n_checked} were checked by these refits, and {decisions.n_confirmed} confirmed" in remarks
 
 
-def test_close_calls_are_more_than_a_reason_to_use_the_bagged_model(close_calls):
+def test_many_close_calls_change_the_advice(close_calls):
     assert close_calls.decisions.n_flipped >= 2
     said = (
         f"{close_calls.decisions.n_flipped} of 40 decisions are close calls: have someone review them, or answer with"
@@ -71,7 +71,7 @@ def test_close_calls_are_more_than_a_reason_to_use_the_bagged_model(close_calls)
     assert close_calls.verdict().case != "stabilized" or said in close_calls.verdict().advice
 
 
-def test_clear_decisions_are_said_to_hinge_on_nothing():
+def test_clear_decisions_hinge_on_no_row():
     made = study(
         BaggedClassifier(DecisionTreeClassifier(random_state=0), n_bags=BAGS), *clear(), n_refits=20, n_matched=5
     )
@@ -94,7 +94,7 @@ def test_without_refits_flips_are_called_an_estimate_with_noise():
     assert "may be close calls" in made.decisions.advice()
 
 
-def test_rows_are_listed_with_what_refits_flip_and_others_are_not(close_calls):
+def test_rows_are_listed_with_the_flips_of_refits(close_calls):
     decisions = close_calls.decisions
     contents = Contents(close_calls, Colophon.of(close_calls), Values.of(close_calls, None), None)
     table = contents.rows("flips")

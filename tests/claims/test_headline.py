@@ -47,7 +47,7 @@ def typical(changes, weights=None):
 
 
 @pytest.mark.parametrize("classes", [False, True])
-def test_the_ratio_of_the_headline_is_that_of_refits_by_hand_and_the_same_everywhere(classes):
+def test_ratio_in_the_headline_equals_that_of_direct_refits(classes):
     made = studied(classes, n_refits=12, n_matched=12)
     base, bagged = changes_by_hand(classes, made.compared.base.rows)
     ratio = typical(base) / typical(bagged)
@@ -69,7 +69,7 @@ def test_the_ratio_of_the_headline_is_that_of_refits_by_hand_and_the_same_everyw
 
 
 @pytest.mark.slow
-def test_from_refits_without_some_of_the_rows_the_change_is_estimated_and_called_so():
+def test_change_from_some_refits_is_called_estimated():
     few, whole = (studied(False, n_bags=400, n_refits=N, n_matched=some) for some in (8, N))
     assert (few.compared.how, whole.compared.how) == ("estimated", "refitted")
     assert few.compared.base_rms == pytest.approx(whole.compared.base_rms)
@@ -82,7 +82,7 @@ def test_from_refits_without_some_of_the_rows_the_change_is_estimated_and_called
     assert "estimated from its bags and from refits without 8 of these rows" in said
 
 
-def test_noise_and_what_infinitely_many_bags_would_leave_follow_from_the_spread_over_bags():
+def test_noise_and_limit_follow_from_the_spread_over_bags():
     made = studied(False, n_refits=12, n_matched=12)
     X, y, Z, _ = data(False)
     rows = made.compared.base.rows
@@ -101,7 +101,7 @@ def test_noise_and_what_infinitely_many_bags_would_leave_follow_from_the_spread_
     assert made.compared.limit_ratio() > made.compared.ratio().value
 
 
-def test_more_bags_are_advised_where_noise_exceeds_signal_and_only_there():
+def test_more_bags_are_advised_only_if_noise_exceeds_signal():
     noisy = studied(False, n_refits=12, n_matched=12)
     assert noisy.compared.noise > noisy.compared.limit_rms
     verdict = noisy.verdict()
@@ -113,7 +113,7 @@ def test_more_bags_are_advised_where_noise_exceeds_signal_and_only_there():
 
 
 @pytest.mark.slow
-def test_what_was_not_refitted_is_called_an_estimate_and_what_was_is_not():
+def test_only_unrefitted_changes_are_called_estimates():
     estimated, refitted = (studied(True, n_bags=400, n_refits=N, n_matched=some) for some in (0, N))
     assert estimated.compared.how == "estimated"
     for made, is_estimate in ((estimated, True), (refitted, False)):
@@ -125,7 +125,7 @@ def test_what_was_not_refitted_is_called_an_estimate_and_what_was_is_not():
 
 
 @pytest.mark.slow
-def test_models_that_change_alike_are_compared_by_the_same_few_rows():
+def test_similar_models_are_compared_by_the_same_few_rows():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(3100, 3))
     y = X.sum(axis=1) + 2 * rng.normal(size=3100)
@@ -162,7 +162,7 @@ class Largest(Middle):
         return self
 
 
-def test_a_stable_model_is_not_said_to_be_stabilized():
+def test_stable_model_is_not_called_stabilized():
     made = study(BaggedRegressor(Middle(), n_bags=BAGS), *data(False), n_refits=60, n_matched=20)
     verdict = made.verdict()
     stability = (verdict, *verdict.remarks)[-1]
@@ -171,7 +171,7 @@ def test_a_stable_model_is_not_said_to_be_stabilized():
 
 
 @pytest.mark.slow
-def test_an_answer_that_rests_on_one_row_is_not_given():
+def test_no_answer_rests_on_one_row():
     X, y, Z, z = data(False)
     y = np.where(np.arange(N) == 7, 1000.0, y)
     model = BaggedRegressor(Largest(), scheme=Subbagging(6), n_bags=200, random_state=1)
@@ -184,7 +184,7 @@ def test_an_answer_that_rests_on_one_row_is_not_given():
     assert stability.case == "not enough refits"
 
 
-def test_no_interval_is_claimed_for_the_ratio():
+def test_ratio_has_no_confidence_interval():
     made = studied(False, n_refits=12, n_matched=12)
     verdict = made.verdict()
     said = " ".join([str(verdict), *verdict.reasons, *(" ".join(remark.reasons) for remark in verdict.remarks)])

@@ -9,7 +9,7 @@ REFUSED = "A draw with a row in every bag raises an error and counts as covered;
 
 
 @pytest.mark.parametrize(("bag_size", "n_bags", "appears"), [(0.9, 70, True), (0.5, 70, False), (0.9, 400, False)])
-def test_a_proof_over_draws_that_may_be_refused_says_so(bag_size, n_bags, appears):
+def test_guarantee_over_draws_says_what_rejected_draws_mean(bag_size, n_bags, appears):
     rng = np.random.default_rng(0)
     X, y, scheme = rng.normal(size=(40, 2)), rng.normal(size=40), Subbagging(bag_size)
     number = random_n_bags(scheme, 40, n_bags, random_state=0)

@@ -53,7 +53,7 @@ def run(*arguments):
     return " ".join(result.output.split())
 
 
-def test_these_sets_cover_all_classes_together_but_too_few_of_a_rare_one():
+def test_overall_sets_may_miss_a_rare_class_and_say_so():
     sets, y, said = sets_of(0.05, by_class=False)
     assert "These sets cover all classes together at level 0.9. By the training rows, they cover only" in said
     assert " rows). Use by_class=True to cover each class." in said
@@ -62,7 +62,7 @@ def test_these_sets_cover_all_classes_together_but_too_few_of_a_rare_one():
 
 
 @pytest.mark.parametrize("options", [{"rate": 0.5}, {"rate": 0.3, "noise": 0.0, "n": 1000}, {"rate": 0.5, "n": 30}])
-def test_no_class_is_said_to_be_missed_if_none_is(options):
+def test_no_class_is_called_missed_if_none_is(options):
     sets, y, said = sets_of(**options, by_class=False)
     assert "cover all classes together" not in said
     assert min(sets.coverage_by_class(y).values()) > 0.7
@@ -76,7 +76,7 @@ def test_every_set_has_the_label_of_a_class_with_too_few_rows():
     assert not sets.members[:, 0].all()
 
 
-def test_no_label_is_said_to_be_in_every_set_with_enough_rows_of_each_class():
+def test_no_label_is_in_every_set_with_enough_rows_of_each_class():
     for options in ({"rate": 0.05}, {"rate": 0.05, "n": 100, "by_class": False}, {"rate": 0.2, "n": 100}):
         assert "Every set has" not in sets_of(**options)[2]
     X, y = np.arange(20.0)[:, None], np.repeat(["no", "yes"], [11, 9])  # nine rows are enough
@@ -109,7 +109,7 @@ def test_coverage_of_each_class_is_promised_by_class_only():
 
 
 @pytest.mark.parametrize("by_class", [False, True])
-def test_what_is_estimated_from_the_training_rows_is_near_to_what_new_rows_get(by_class):
+def test_estimated_coverage_is_close_to_that_of_new_rows(by_class):
     sets, y, _ = sets_of(0.1, n=1500, by_class=by_class)
     said = " ".join(sets.explain().split())
     assert "Estimated from the training rows, each predicted without itself, the sets cover" in said
@@ -121,7 +121,7 @@ def test_what_is_estimated_from_the_training_rows_is_near_to_what_new_rows_get(b
 
 
 @pytest.mark.parametrize(("n_rare", "has_estimate"), [(8, True), (9, False), (10, True)])
-def test_a_class_that_is_covered_only_because_a_row_is_missing_has_no_estimate(n_rare, has_estimate):
+def test_class_covered_only_without_a_row_has_no_estimate(n_rare, has_estimate):
     X, y = churn(100, n_rare / 100)
     assert (y == "yes").sum() == n_rare
     model = BaggedClassifier(LEARNER, n_bags=60, random_state=0).fit(X, y)
@@ -138,7 +138,7 @@ def test_a_class_that_is_covered_only_because_a_row_is_missing_has_no_estimate(n
         assert sets.members[:, 1].all()
 
 
-def test_a_class_of_groups_that_is_covered_only_because_a_group_is_missing_has_no_estimate():
+def test_class_covered_only_without_a_group_has_no_estimate():
     X, y = churn(120, 0.15)
     y[:] = "no"
     y[:18] = "yes"
@@ -153,7 +153,7 @@ def predict_set_stable():
     return predict_set(BaggedClassifier(n_bags=60, random_state=0).fit(X, y), X)
 
 
-def test_of_many_classes_the_least_and_the_most_covered_are_named():
+def test_least_and_most_covered_of_many_classes_are_named():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 2)), rng.integers(8, size=300)
     sets = predict_set(BaggedClassifier(n_bags=40, random_state=0).fit(X, y), X, method="jackknife+")
@@ -161,7 +161,7 @@ def test_of_many_classes_the_least_and_the_most_covered_are_named():
     assert " to " in sets.explain()
 
 
-def test_the_terminal_says_what_each_class_gets(folder):
+def test_terminal_has_a_table_of_classes(folder):
     arguments = ("sets", folder / "churn.csv", "--target", "churn", "--test", folder / "churn-new.csv", *QUICK)
     by_class, overall = (run(*arguments, "--method", "jackknife+", how) for how in ("--by-class", "--overall"))
     for said in (by_class, overall):
@@ -185,14 +185,14 @@ def test_without_known_labels_and_coverage_the_terminal_has_no_table_of_classes(
     assert "new rows covered" not in run(*arguments, "--method", "jackknife+")
 
 
-def test_options_of_covering_sets_are_refused_for_stable_ones(folder):
+def test_options_of_covering_sets_fail_for_stable_sets(folder):
     arguments = ("sets", folder / "churn.csv", "--target", "churn", "--test", folder / "churn-new.csv", "--overall")
     result = CliRunner().invoke(main, [*map(str, arguments)])
     assert result.exit_code == 2
     assert "--by-class and --overall are for sets that cover the true label" in " ".join(result.output.split())
 
 
-def test_an_id_that_was_detected_is_in_every_file_of_results(folder):
+def test_recognised_id_is_in_every_file_of_results(folder):
     outputs = {name: folder / f"{name}.out.csv" for name in ("sets", "interval", "predict", "few")}
     about = {"sets": "churn", "interval": "cost"}
     for command, target in about.items():

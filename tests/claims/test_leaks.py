@@ -31,7 +31,7 @@ def asked(X, y, target="y"):
 # ----------------------------------------------------------------------------------- one column predicts the target
 
 
-def test_a_fee_that_only_defaulters_pay_is_asked_about(rng):
+def test_fee_that_only_defaulters_pay_is_a_leak(rng):
     default = rng.random(500) < 0.3
     fee = np.where(default, rng.exponential(50, 500) + 1, 0)
     found = asked({"income": rng.normal(size=500), "collections_fee": fee}, np.where(default, "yes", "no"), "default")
@@ -43,7 +43,7 @@ def test_a_fee_that_only_defaulters_pay_is_asked_about(rng):
 
 
 @pytest.mark.parametrize("share", [0.02, 0.98])
-def test_a_leak_is_found_in_2_percent_positives_and_a_frequent_class_alone_is_none(rng, share):
+def test_leak_is_found_with_2_percent_positives(rng, share):
     y = (rng.random(1000) < share).astype(int)
     X = {"honest": y + rng.normal(size=1000), "leak": np.where(y == 1, 3.5, rng.integers(0, 3, 1000))}
     (said,) = asked(X, y)
@@ -72,7 +72,7 @@ def test_a_leak_through_categories_and_codes_is_found(rng):
     assert asked({"status": mixed}, y) == []
 
 
-def test_several_classes_are_told_by_as_many_splits(rng):
+def test_leak_of_several_classes_is_found_by_splits(rng):
     y = rng.integers(0, 4, 400)
     assert (
         "(3 splits of score: accuracy 1.000 on 80 held-out rows)" in asked({"score": y + 0.3 * rng.random(400)}, y)[0]
@@ -81,7 +81,7 @@ def test_several_classes_are_told_by_as_many_splits(rng):
 
 
 @pytest.mark.parametrize("how", ["copy", "rescaled", "monotone", "falling", "not monotone", "by category"])
-def test_a_column_that_is_the_target_in_other_words_is_asked_about(rng, how):
+def test_column_that_restates_the_target_is_a_leak(rng, how):
     y = rng.standard_t(3, size=300)
     X = {"copy": y, "rescaled": 32 + 1.8 * y, "monotone": y**3, "falling": -np.exp(y), "not monotone": y}
     if how == "by category":
@@ -95,19 +95,19 @@ def test_a_column_that_is_the_target_in_other_words_is_asked_about(rng, how):
 
 
 @pytest.mark.parametrize("noise", [0.2, 0.5, 1.0])
-def test_a_strong_but_honest_predictor_is_not_asked_about(rng, noise):
+def test_strong_honest_predictor_is_not_called_a_leak(rng, noise):
     y = rng.normal(size=500)
     assert asked({"x": y + noise * rng.normal(size=500)}, y) == []
     assert asked({"x": y + noise * rng.normal(size=500)}, np.where(y > 0, "high", "low")) == []
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_diabetes])
-def test_ordinary_tables_are_not_asked_about(load):
+def test_ordinary_tables_have_no_leak(load):
     data = load(as_frame=True)
     assert asked(data.data, data.target.to_numpy()) == []
 
 
-def test_noise_in_tiny_tables_is_not_asked_about(rng):
+def test_noise_in_tiny_tables_is_not_called_a_leak(rng):
     for _ in range(20):
         n = int(rng.integers(10, 50))
         X = pd.DataFrame(rng.normal(size=(n, 20)).round(1)).rename(columns="x{}".format).assign(x0=np.nan)
@@ -115,7 +115,7 @@ def test_noise_in_tiny_tables_is_not_asked_about(rng):
         assert asked(X, rng.normal(size=n)) == []
 
 
-def test_a_table_of_many_columns_and_rows_is_looked_through(rng):
+def test_leak_is_found_among_many_columns_and_rows(rng):
     y = (rng.random(100_000) < 0.01).astype(int)
     (said,) = asked({"x": rng.normal(size=100_000), "fee": y * rng.random(100_000)}, y)
     assert "(fee > 0: balanced accuracy 1.000 on 4,000 held-out rows)" in said
@@ -142,7 +142,7 @@ def test_daily_sales_follow_each_other_in_time(rng):
     assert time_order(X, np.where(sales > np.median(sales), "high", "low"), "classification")
 
 
-def test_dates_without_a_memory_are_not_a_series(rng):
+def test_dates_with_independent_targets_are_not_a_series(rng):
     X, _ = daily(rng)
     assert time_order(X, rng.normal(size=300), "regression") is None
     assert time_order_warnings(None, "sales") == []
@@ -171,7 +171,7 @@ def test_held_out_visits_of_patients_that_were_trained_on_are_counted(rng):
     assert suggest_group(mixed.rename(columns={"patient_id": "dose"})[:240], mixed[240:]) == ""
 
 
-def test_a_column_of_groups_that_is_dropped_or_names_rows_is_still_one(rng, tmp_path):
+def test_dropped_group_column_is_still_reported(rng, tmp_path):
     frame = pd.DataFrame(
         {"patient_id": np.repeat(np.arange(40), 3), "x": rng.normal(size=120), "y": rng.normal(size=120)}
     )
@@ -187,7 +187,7 @@ def test_a_column_of_groups_that_is_dropped_or_names_rows_is_still_one(rng, tmp_
     assert warned(group="patient_id") == warned(drop=("x",)) == ()
 
 
-def test_copies_of_training_rows_are_counted_unless_chance_makes_them(rng):
+def test_copies_of_training_rows_are_counted_beyond_chance(rng):
     X, y = pd.DataFrame({"a": rng.normal(size=100), "b": rng.choice(list("xy"), 100)}), rng.normal(size=100)
     (said,) = copy_warnings(X, y, X[:20], y[:20])
     assert said.startswith("20 of 20 held-out rows (100%) are exact copies of training rows")

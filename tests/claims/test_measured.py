@@ -36,7 +36,7 @@ def lines_of(moved):
 
 
 @pytest.mark.parametrize("n_bags", [50, "all"])
-def test_the_table_of_perturbations_says_what_the_rows_do(n_bags, seed):
+def test_table_of_perturbations_equals_direct_numbers(n_bags, seed):
     X, y, points = table(seed, 30 if n_bags == 50 else 8)
     tree = DecisionTreeRegressor(random_state=0)
     model = BaggedRegressor(tree, scheme=Subbagging(4), n_bags=n_bags, random_state=seed).fit(X, y)
@@ -52,19 +52,19 @@ def test_the_table_of_perturbations_says_what_the_rows_do(n_bags, seed):
 
 @pytest.mark.parametrize("target", [3.7, 1e300, 1e-300])
 @pytest.mark.parametrize("learner", [DummyRegressor(), LinearRegression()], ids=str)
-def test_where_nothing_moves_the_table_has_zeros_and_no_rounding(target, learner, seed):
+def test_table_without_changes_has_zeros(target, learner, seed):
     X, y, points = table(seed, 10)
     model = BaggedRegressor(learner, n_bags=40, random_state=seed).fit(X, np.full(len(y), target))
     assert set(lines_of(leave_one_out(model, points)).values()) == {(0.0, 0.0)}
 
 
-def test_noise_is_not_known_where_bags_are_drawn_anew(seed):
+def test_noise_of_redrawn_bags_is_unknown(seed):
     X, y, points = table(seed, 8)
     model = BaggedRegressor(DecisionTreeRegressor(), n_bags=5, random_state=seed).fit(X, y)
     assert "estimated" not in repr(leave_one_out_refit(model, X, y, points))
 
 
-def test_an_error_says_what_its_second_number_is(seed):
+def test_leave_one_out_error_names_its_standard_error(seed):
     X, y, _ = table(seed)
     model = BaggedRegressor(DecisionTreeRegressor(), n_bags=60, random_state=seed).fit(X, y)
     error = leave_one_out_error(model, "absolute")
@@ -73,7 +73,7 @@ def test_an_error_says_what_its_second_number_is(seed):
     assert repr(leave_one_out_error(model, rows=[1])).endswith("(standard error unknown) over 1 row")
 
 
-def test_no_error_at_all_is_not_called_sure():
+def test_error_of_zero_is_not_called_certain():
     X, labels = np.r_[np.zeros(10), np.ones(10)][:, None], np.repeat(["a", "b"], 10)
     model = BaggedClassifier(DecisionTreeClassifier(), n_bags=60, random_state=0).fit(X, labels)
     assert repr(leave_one_out_error(model)) == "0 (standard error unknown: all losses are equal) over 20 rows"
@@ -115,7 +115,7 @@ def test_a_black_box_test_says_no_more_than_it_can(n_sets, delta, alpha):
     assert "If the rows are independent draws from one distribution" in text
 
 
-def test_a_black_box_test_counts_what_moved_further(seed):
+def test_black_box_test_counts_larger_changes(seed):
     X, y, _ = table(seed, 60)
     found = stability_test(DecisionTreeRegressor(), X, y, epsilon=0.1, delta=0.2, n_samples=10, random_state=seed)
     assert f"in {(found.distances > 0.1).sum()} of {len(found.distances)} disjoint data sets" in joined(found)

@@ -60,7 +60,7 @@ def measured(request, tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", UNREADABLE)
-def test_nothing_unreadable_is_printed_or_reported(measured, what):
+def test_no_unreadable_number_is_printed(measured, what):
     text, page, numbers = measured
     sentences = " ".join([numbers["verdict"]["headline"], *numbers["verdict"]["reasons"], *numbers["warnings"]])
     for whole in (text, page, sentences):
@@ -68,7 +68,7 @@ def test_nothing_unreadable_is_printed_or_reported(measured, what):
         assert found is None, whole[max(0, found.start() - 60) : found.end() + 20]
 
 
-def test_where_the_numbers_of_rows_start_is_said_in_terminal_report_and_json(measured):
+def test_numbering_of_rows_is_in_terminal_report_and_json(measured):
     text, page, numbers = measured
     said = "Row 0 is the first row below the header."
     assert said in " ".join(text.split())
@@ -77,7 +77,7 @@ def test_where_the_numbers_of_rows_start_is_said_in_terminal_report_and_json(mea
         assert "row 0 is the first row below the header" in page
 
 
-def test_rows_that_have_names_are_not_counted(tmp_path):
+def test_named_rows_are_not_numbered(tmp_path):
     frame = tables()["noise"].assign(code=[f"c{k:03d}" for k in range(150)])
     frame.to_csv(tmp_path / "t.csv", index=False)
     result = run("measure", tmp_path / "t.csv", "--target", "y", "--id", "code", *QUICK)
@@ -105,7 +105,7 @@ def test_rows_in_a_csv_are_numbered_from_0(tmp_path):
     assert written["row"].tolist() == [0, 1, 2, 3, 4]
 
 
-def test_changes_are_counted_and_not_nearly_all():
+def test_rare_changes_are_counted():
     base = np.zeros((60, 100))
     base[:3, 0] = math.sqrt(2)
     base[5, 5] = 1e-17  # a rounding error
@@ -116,7 +116,7 @@ def test_changes_are_counted_and_not_nearly_all():
     assert "those of the bagged model changed by at most 0.01." in said
 
 
-def test_a_rounding_error_of_the_bags_is_no_noise():
+def test_rounding_errors_are_not_called_noise():
     still = Perturbations(np.full(4, 3.0), np.full((60, 4), 3.0 + 4e-16), np.arange(60))
     compared = Comparison.of(still, still)
     assert (compared.base_rms, compared.bagged_rms) == (0.0, 0.0)
@@ -141,10 +141,10 @@ def test_a_score_is_shown_on_its_scale():
 @pytest.mark.parametrize(("share", "shown"), [
     (1.0, "100%"), (0.99999, "over 99.9%"), (0.0, "0%"), (1e-5, "under 0.1%"), (0.947, "94.7%"), (0.95, "95%"),
 ])  # fmt: skip
-def test_a_share_is_all_or_none_only_if_it_is(share, shown):
+def test_share_is_0_or_100_percent_only_if_exact(share, shown):
     assert percent(share) == shown
 
 
-def test_a_rounding_error_is_zero_where_measured_and_more_where_proved():
+def test_rounding_error_is_0_if_measured_and_positive_in_a_bound():
     assert number(1.922e-16, scale=1) == "0"
     assert rounded_up(8.766e-17, scale=1) == "0.001"

@@ -59,7 +59,7 @@ def fitted():
         ((3, 2), None, "share of rows, over all points and classes"),
     ],
 )
-def test_a_histogram_says_of_what_its_bars_are_shares(shape, point, label):
+def test_histogram_names_the_whole_of_its_shares(shape, point, label):
     rng = np.random.default_rng(0)
     moved = Perturbations(rng.random(shape), rng.random((5, *shape)), np.arange(5))
     display = PerturbationDisplay.from_perturbations(moved, point=point)
@@ -81,7 +81,7 @@ def test_curve_says_whether_the_guarantee_holds_for_this_draw_or_on_average(fitt
 
 
 @pytest.mark.parametrize("n", [3, 5, 20])
-def test_what_a_phase_diagram_shades_is_proved_between_whole_rows_too(n):
+def test_shaded_area_of_a_phase_diagram_is_proved_between_whole_rows(n):
     certificate = Certificate(Subbagging(0.5), n)
     display = PhaseDiagramDisplay.from_certificate(certificate)
     assert display.guaranteed_.get_drawstyle() == "steps-post"
@@ -92,7 +92,7 @@ def test_what_a_phase_diagram_shades_is_proved_between_whole_rows_too(n):
         assert lower >= certificate.epsilon(min(share, 1.0)) - 1e-9
 
 
-def test_a_phase_diagram_calls_nothing_impossible_where_many_bags_have_no_rows():
+def test_phase_diagram_with_empty_bags_calls_nothing_impossible():
     few = PhaseDiagramDisplay.compute(Certificate(BernoulliSubbagging(0.5), 6))
     assert few.exact is None
     assert PhaseDiagramDisplay.compute(Certificate(BernoulliSubbagging(0.5), 60)).exact is not None
@@ -105,7 +105,7 @@ def test_a_phase_diagram_names_the_unit_of_epsilon():
     assert "times" not in PhaseDiagramDisplay.from_certificate(Certificate(Subbagging(3), 6)).ax_.get_ylabel()
 
 
-def test_decisions_that_are_not_drawn_lead_by_at_least_what_is_said(seed):
+def test_undrawn_decisions_lead_by_at_least_the_printed_margin(seed):
     first = np.random.default_rng(seed).uniform(0.5, 1, 40)
     prediction = np.stack([first, 1 - first], axis=1)
     sets = LabelSets(prediction > 0.5, np.array(["a", "b"]), prediction, "inflated-argmax", "none")
@@ -117,7 +117,7 @@ def test_decisions_that_are_not_drawn_lead_by_at_least_what_is_said(seed):
 # -------------------------------------------------------------------------------------------------- what is proved
 
 
-def test_of_bags_drawn_anew_the_table_says_that_it_is_proved_on_average(fitted):
+def test_guarantee_of_refits_is_called_an_average_over_seeds(fitted):
     model, X, y, points = fitted
     refitted = leave_one_out_refit(model, X, y, points, rows=range(5))
     measured, proved = leave_one_out(model, points), certify(model, points, reused=True)

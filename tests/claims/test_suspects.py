@@ -54,7 +54,7 @@ def studied(X, y, learner=None, n_bags=80, random_state=None, **options):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("data", CLEAN)
-def test_clean_data_are_ranked_and_no_row_is_called_wrong(data, tmp_path):
+def test_clean_data_are_ranked_without_calling_a_row_wrong(data, tmp_path):
     result = studied(*CLEAN[data](0))
     said = " ".join(suspicious(result))
     for text in (said, str(result.suspects), result.suspects._repr_html_()):
@@ -89,21 +89,21 @@ def test_a_gross_error_is_ranked_first_and_its_distance_is_printed(data):
         assert far.distance > 5
 
 
-def test_most_rows_that_are_not_off_at_all_are_named_as_such():
+def test_sentence_says_if_most_rows_are_predicted_exactly():
     X = np.repeat(np.arange(45.0), 8)[np.random.default_rng(0).permutation(360)][:, None]
     y = X[:, 0].copy()
     y[5] = 1000.0
     assert "row 5 (off by +" in suspicious(studied(X, y))[1]
 
 
-def test_where_every_target_is_predicted_exactly_no_row_is_worth_a_look():
+def test_exact_predictions_leave_no_row_to_look_at():
     X = np.random.default_rng(0).normal(size=(N + HELD_OUT, 2))
     far = suspicious(studied(X, np.full(len(X), 0.1)))[1]
     assert far == "The bags without a row predict its target exactly, for every row."
 
 
 @pytest.mark.slow
-def test_where_every_class_is_predicted_as_usual_no_row_is_worth_a_look(tmp_path):
+def test_usual_probabilities_leave_no_row_to_look_at(tmp_path):
     X = np.random.default_rng(0).normal(size=(N + HELD_OUT, 1)).round()
     result = studied(X, np.where(X[:, 0] > 0, "yes", "no"))
     moving, far = suspicious(result)
@@ -138,7 +138,7 @@ class Guess(RegressorMixin, BaseEstimator):
         return np.tanh(X @ self.weights_)
 
 
-def test_no_row_is_said_to_move_predictions_where_rows_do_not_matter():
+def test_no_row_is_named_if_rows_do_not_matter():
     """By chance, this fails for at most one of 20 seeds, so it has one that does not."""
     moving = suspicious(studied(*CLEAN["t3"](0), Guess()))[0]
     assert moving.startswith("No row changes predictions at 8 test points clearly beyond bagging noise (")
@@ -146,7 +146,7 @@ def test_no_row_is_said_to_move_predictions_where_rows_do_not_matter():
 
 
 @pytest.mark.slow
-def test_a_row_that_moves_predictions_is_named_with_what_the_list_claims(tmp_path):
+def test_influential_row_is_named_with_the_claim_of_the_list(tmp_path):
     X, y = CLEAN["normal"](0)
     y[7], X[7] = 3000.0, X[N]  # at a held-out row
     result = studied(X, y)
@@ -158,7 +158,7 @@ def test_a_row_that_moves_predictions_is_named_with_what_the_list_claims(tmp_pat
     assert "If no row had an effect, the chance of listing any would be at most 5%." in page
 
 
-def test_of_groups_a_row_of_the_group_is_far_and_the_group_moves_predictions():
+def test_group_is_influential_and_one_of_its_rows_unusual():
     X, y = CLEAN["normal"](0)
     y[9] = 3000.0
     result = studied(X, y, groups=[f"patient {row // 3}" for row in range(N)])
@@ -170,7 +170,7 @@ def test_of_groups_a_row_of_the_group_is_far_and_the_group_moves_predictions():
     assert f"If no {noun} had an effect" in moving or moving.startswith(nothing)
 
 
-def test_rows_drawn_at_random_are_named_as_what_was_ranked():
+def test_ranking_of_a_sample_names_the_sample():
     from stablebag import BaggedRegressor, suspects
 
     X, y = CLEAN["normal"](0)
@@ -180,7 +180,7 @@ def test_rows_drawn_at_random_are_named_as_what_was_ranked():
     assert "drawn at random" not in str(all_rows)
 
 
-def test_models_of_all_bags_claim_no_noise():
+def test_models_of_all_bags_have_no_noise():
     X, y = np.arange(7.0)[:, None], np.r_[np.arange(6.0), 50.0]
     from stablebag import BaggedRegressor, suspects
 

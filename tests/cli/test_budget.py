@@ -51,7 +51,7 @@ def load_of(n, learner=None, scheme=Subbagging(0.5), **wanted):  # noqa: B008
     return workload(Clocked() if learner is None else learner, X, X.ravel(), scheme, jobs=2, **wanted)
 
 
-def test_the_first_pair_that_there_is_time_for_is_taken():
+def test_first_pair_within_the_time_limit_is_chosen():
     # A bag takes 0.2 s and a refit 0.4 s, and a bag again for each, on two workers, with two fits of all rows alone and
     # 15 % for the rest.
     seconds = [1.15 * ((bags * 0.2 + refits * 0.6) / 2 + 0.8) for bags, refits in budget.LADDER]
@@ -64,7 +64,7 @@ def test_the_first_pair_that_there_is_time_for_is_taken():
     assert (load_of(4000, limit=seconds[-1] / 2).n_bags) == budget.LADDER[-1][0]  # and no fewer
 
 
-def test_more_than_500_bags_are_used_only_where_they_take_little_time_and_memory():
+def test_more_than_500_bags_are_chosen_only_if_they_take_little_time_and_memory():
     each = 1.15 * (0.2 / 2)  # seconds that a bag of 2,000 rows takes on two workers
     others = 1.15 * (200 * 0.6 / 2 + 0.8)
     assert load_of(4000, limit=12 * (2000 * each + others) + 1e-6).n_bags == 2000
@@ -78,7 +78,7 @@ def test_more_than_500_bags_are_used_only_where_they_take_little_time_and_memory
     assert load.chosen[:2] == ("--n-bags", "2000")
 
 
-def test_the_bagged_model_is_refitted_without_10_rows_if_there_is_time_and_more_if_that_takes_little():
+def test_bagged_model_is_refitted_without_10_rows_or_more_as_time_allows():
     each = 1.15 * 250 * 0.2 / 2 + 0.03  # half of the bags contain a row
     others = 1.15 * ((500 * 0.2 + 200 * 0.6) / 2 + 0.8)
     load = load_of(4000, limit=others + 10 * each + 1e-6)
@@ -93,7 +93,7 @@ def test_the_bagged_model_is_refitted_without_10_rows_if_there_is_time_and_more_
     assert quick.n_matched * quick.matched_seconds <= 4 < (quick.n_matched + 5) * quick.matched_seconds
 
 
-def test_what_is_chosen_is_said_with_the_time_it_takes_and_what_to_change():
+def test_choice_is_printed_with_its_time_and_the_options_that_change_it():
     assert load_of(4000, limit=1000).sentence == (
         "500 bags of 2,000 rows, 200 refits of the base model and 10 of the bagged model take about 7 minutes with 2 "
         "jobs."
@@ -118,7 +118,7 @@ def test_what_is_chosen_is_said_with_the_time_it_takes_and_what_to_change():
     )
 
 
-def test_numbers_that_are_given_are_obeyed():
+def test_given_numbers_are_used():
     load = load_of(4000, limit=1, n_bags=3000, n_refits=7, n_matched=0)
     assert (load.n_bags, load.n_refits, load.n_matched, load.chosen) == (3000, 7, 0, ())
     assert load.sentence.endswith(
@@ -129,7 +129,7 @@ def test_numbers_that_are_given_are_obeyed():
     assert load_of(30, n_bags=None).n_refits == 30  # there are no more rows
 
 
-def test_bags_of_large_tables_are_as_large_as_of_twenty_thousand_rows():
+def test_bags_of_large_tables_are_capped_at_10000_rows():
     assert default_scheme(Subbagging(0.5), 20_000) == (Subbagging(0.5), False)
     assert default_scheme(Subbagging(0.5), 20_001) == (Subbagging(10_000), True)
     assert default_scheme(BernoulliSubbagging(0.5), 40_000) == (BernoulliSubbagging(10_000), True)
@@ -143,7 +143,7 @@ def test_bags_of_large_tables_are_as_large_as_of_twenty_thousand_rows():
 
 
 @pytest.mark.parametrize("power", [1, 2])
-def test_fits_that_would_take_long_are_not_timed_but_estimated(power):
+def test_long_fits_are_estimated_instead_of_timed(power):
     before = CLOCK[0]
     load = load_of(100_000, Clocked(power), limit=10.0)
     spent = CLOCK[0] - before
@@ -152,7 +152,7 @@ def test_fits_that_would_take_long_are_not_timed_but_estimated(power):
     assert load.refit_seconds == pytest.approx(10.0**power)
 
 
-def test_sizes_at_which_the_learner_fails_are_passed_over():
+def test_sizes_at_which_the_learner_fails_are_skipped():
     load = load_of(8_000, Clocked(fewest=2_000), limit=600.0)
     assert load.bag_seconds == pytest.approx(0.4)
     load = load_of(4000, Clocked(fewest=10**6))  # the real fit says what is wrong
@@ -163,7 +163,7 @@ def test_sizes_at_which_the_learner_fails_are_passed_over():
     )
 
 
-def test_so_few_bags_that_a_row_is_in_all_of_them_are_refused_before_any_fit():
+def test_too_few_bags_raise_an_error_before_any_fit():
     with pytest.raises(
         ValueError, match=r"^With 2 bags of 2,000, about 1,000 of the 4,000 rows are in every bag, .* Use more"
     ):
@@ -206,7 +206,7 @@ class Files(RowSource):
         return np.zeros(self.n_samples)
 
 
-def test_reading_files_takes_time_too():
+def test_time_includes_reading_files():
     files = Files()
     load = workload(Clocked(), files, files.targets(), Subbagging(0.5), n_refits=0, jobs=2, limit=1e6)
     # A bag of 10,000 rows takes a second. All rows have room: what counts is the rows of bags, of 24 bytes each.
@@ -218,14 +218,14 @@ def test_reading_files_takes_time_too():
     assert some.n_bags == 200
 
 
-def test_a_bag_that_has_no_room_is_refused_with_what_it_takes():
+def test_bag_larger_than_memory_raises_an_error_with_the_memory_it_needs():
     files = Files()
     files.max_memory = 10_000 * (24 + 16) - 1
     with pytest.raises(ValueError, match=r"A bag of 10,000 rows takes about 1MB, .* --max-memory 1MB, or a smaller"):
         workload(Clocked(), files, files.targets(), Subbagging(0.5), n_refits=0)
 
 
-def test_a_bag_of_large_units_that_has_no_room_names_the_option():
+def test_bag_of_large_groups_larger_than_memory_names_the_option():
     files = Files()
     bags = Bags([range(10), range(90_000)], n_samples=100_000)
     files.max_memory = 10**6
@@ -234,7 +234,7 @@ def test_a_bag_of_large_units_that_has_no_room_names_the_option():
         list(cuts(bags, files))
 
 
-def test_bags_are_timed_as_they_are_fitted_by_a_solver_one_after_another_or_by_the_learner(monkeypatch):
+def test_timed_fits_use_the_solver_if_bags_do(monkeypatch):
     frame = pd.DataFrame({"a": np.arange(40.0), "b": ["x", "y"] * 20})
     columns = Columns.of(frame)
     X, learner = columns.read(frame), columns.pipeline(DecisionTreeRegressor())

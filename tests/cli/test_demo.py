@@ -18,7 +18,7 @@ def studied(monkeypatch):
     return made
 
 
-def test_the_demo_writes_a_report_of_numbers_and_one_of_classes(run, studied, tmp_path):
+def test_demo_writes_a_table_and_a_report_for_numbers_and_for_classes(run, studied, tmp_path):
     folder = tmp_path / "new" / "folder"
     result = run("demo", "--output", folder, "--jobs", 1, "--seed", 3)
     assert result.exit_code == 0, result.output
@@ -37,7 +37,7 @@ def test_the_demo_writes_a_report_of_numbers_and_one_of_classes(run, studied, tm
 
 
 @pytest.mark.slow
-def test_a_file_in_the_place_of_the_folder_is_refused(run, studied, tmp_path):
+def test_demo_fails_if_its_folder_is_a_file(run, studied, tmp_path):
     (tmp_path / "taken").write_text("")
     result = run("demo", "--output", tmp_path / "taken")
     assert result.exit_code == 2

@@ -8,7 +8,7 @@ def words(result):
     return " ".join(result.output.split())
 
 
-def test_intervals_are_written(run, table, tmp_path):
+def test_interval_writes_intervals(run, table, tmp_path):
     output = tmp_path / "intervals.csv"
     arguments = ("--target", "cost", "--test", table.with_name("new-cost.csv"), "--output", output)
     result = run("interval", table, *arguments, "--n-bags", 20, "--jobs", 1, "--confidence", 0.8)
@@ -23,7 +23,7 @@ def test_intervals_are_written(run, table, tmp_path):
 
 
 @pytest.mark.slow
-def test_known_targets_are_held_against_the_intervals(run, table, tmp_path):
+def test_coverage_of_known_targets_is_printed(run, table, tmp_path):
     known = pd.read_csv(table)[:9]
     known.to_csv(tmp_path / "known.csv", index=False)
     output = tmp_path / "intervals.csv"
@@ -42,7 +42,7 @@ def test_known_targets_are_held_against_the_intervals(run, table, tmp_path):
 
 
 @pytest.mark.slow
-def test_with_a_group_intervals_are_for_rows_of_new_units(run, clinic, tmp_path):
+def test_intervals_with_a_group_are_for_rows_of_new_groups(run, clinic, tmp_path):
     output, new = tmp_path / "intervals.csv", clinic.with_name("new.csv")
     arguments = ("--target", "pressure", "--group", "patient_id", "--test", new, "--output", output, "--jobs", 1)
     result = run("interval", clinic, *arguments, "--n-bags", 40)
@@ -79,7 +79,7 @@ def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_stable_jackknife_is_refused_for_units_before_anything_is_fitted(run, clinic, tmp_path):
+def test_stable_jackknife_with_groups_fails_before_any_fit(run, clinic, tmp_path):
     arguments = ("--target", "pressure", "--test", clinic, "--output", tmp_path / "i.csv", "--n-bags", 10**6)
     result = run("interval", clinic, *arguments, "--group", "patient_id", "--method", "stable-jackknife")
     assert result.exit_code == 2
@@ -90,7 +90,7 @@ def test_the_stable_jackknife_is_refused_for_units_before_anything_is_fitted(run
 
 
 @pytest.mark.slow
-def test_the_number_of_bags_is_drawn_where_the_theorem_is_for_such_a_number(run, table, tmp_path):
+def test_number_of_bags_is_random_if_the_theorem_needs_it(run, table, tmp_path):
     arguments = ("--target", "cost", "--test", table.with_name("new-cost.csv"), "--output", tmp_path / "i.csv")
     for method, drawn in (("jackknife+", True), ("jackknife-minmax", True), ("jackknife", False)):
         result = run("interval", table, *arguments, "--n-bags", 20, "--jobs", 1, "--method", method)
@@ -101,7 +101,7 @@ def test_the_number_of_bags_is_drawn_where_the_theorem_is_for_such_a_number(run,
 
 
 @pytest.mark.slow
-def test_columns_are_kept_beside_the_intervals(run, table, tmp_path):
+def test_kept_columns_are_written_with_the_intervals(run, table, tmp_path):
     new = tmp_path / "new.csv"
     pd.read_csv(table.with_name("new-cost.csv")).assign(key=list("abcdefg"), row=9, lower=-1).to_csv(new, index=False)
     output = tmp_path / "i.csv"
@@ -116,7 +116,7 @@ def test_columns_are_kept_beside_the_intervals(run, table, tmp_path):
 
 
 @pytest.mark.slow
-def test_intervals_can_be_as_wide_as_bags_differ(run, table, tmp_path):
+def test_locally_weighted_intervals_are_wider_where_bags_differ_more(run, table, tmp_path):
     arguments = ("--target", "cost", "--test", table.with_name("new-cost.csv"), "--n-bags", 25, "--jobs", 1)
     widths = []
     for options in ((), ("--locally-weighted",)):
@@ -129,7 +129,7 @@ def test_intervals_can_be_as_wide_as_bags_differ(run, table, tmp_path):
 
 
 @pytest.mark.slow
-def test_negative_intervals_of_what_is_never_negative_come_with_advice(run, tmp_path):
+def test_negative_intervals_of_positive_targets_come_with_advice(run, tmp_path):
     prices = pd.DataFrame({"rooms": [1, 2, 3, 4, 5, 6] * 5, "price": [1.0, 2, 4, 8, 160, 320] * 5})
     prices.to_csv(tmp_path / "homes.csv", index=False)
     arguments = ("--target", "price", "--test", tmp_path / "homes.csv", "--output", tmp_path / "i.csv", "--jobs", 1)
@@ -153,12 +153,12 @@ def test_negative_intervals_of_what_is_never_negative_come_with_advice(run, tmp_
     (("--model", "oak"), "There is no model 'oak'"),
     (("--confidence", 0.995), "At level 0.995 every interval of 120 rows would be infinite: it takes 199 rows. Use "
      "more of them, or --confidence 0.99 at the most."),
-    (("--method", "stable-jackknife"), "can change the range of predictions"),
+    (("--method", "stable-jackknife"), "can change the range, which may raise the miss probability"),
     (("--method", "stable-jackknife", "--locally-weighted"), "--locally-weighted is not for the stable-jackknife"),
     (("--test", "WORDS"), "The target 'cost' in WORDS is not a number in row 3 (the first row below the header is"),
     (("--test", "NARROW"), "has no column 'age', which the training table has"),
 ])  # fmt: skip
-def test_everything_is_checked_before_anything_is_fitted(run, table, tmp_path, options, sentence):
+def test_interval_checks_its_options_before_any_fit(run, table, tmp_path, options, sentence):
     words_, narrow = tmp_path / "words.csv", tmp_path / "narrow.csv"
     frame = pd.read_csv(table)[:6]
     frame.assign(cost=["1", "2", "3", "n/k", "5", "6"]).to_csv(words_, index=False)
@@ -171,7 +171,7 @@ def test_everything_is_checked_before_anything_is_fitted(run, table, tmp_path, o
 
 
 @pytest.mark.slow
-def test_too_few_patients_are_told_in_a_sentence(run, clinic, tmp_path):
+def test_too_few_groups_raise_one_sentence(run, clinic, tmp_path):
     few = tmp_path / "few.csv"
     frame = pd.read_csv(clinic)
     frame[frame["patient_id"].isin(frame["patient_id"].unique()[:5])].to_csv(few, index=False)

@@ -43,12 +43,12 @@ def test_bad_input_ends_with_two_and_one_sentence(run, table, arguments, sentenc
     assert len(result.output.strip().splitlines()) <= 2
 
 
-def test_the_version_says_how_it_was_built(run):
+def test_version_names_the_solvers(run):
     speed = f"scikit-learn's speed, because {why_not()}" if why_not() else "compiled solvers"
     assert run("--version").output.strip() == f"stablebag {stablebag.__version__} ({speed})"
 
 
-def test_debug_shows_the_traceback(run):
+def test_debug_prints_the_traceback(run):
     assert "Traceback" in run("--debug", "measure", "none.csv", "--target", "y").output
 
 
@@ -69,7 +69,7 @@ def test_an_interrupt_ends_with_130_and_without_a_traceback(run, monkeypatch):
     assert result.output.strip() == "Interrupted."
 
 
-def test_sigterm_ends_a_command_like_an_interrupt_and_is_left_as_it_was(run, monkeypatch):
+def test_sigterm_ends_a_command_like_an_interrupt_and_restores_the_handler(run, monkeypatch):
     before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr("stablebag.cli.certify.Certificate", lambda *given, **more: signal.raise_signal(15))
     result = run("certify", "--n-samples", 50)
@@ -77,7 +77,7 @@ def test_sigterm_ends_a_command_like_an_interrupt_and_is_left_as_it_was(run, mon
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_an_interrupt_says_what_is_kept(run, monkeypatch):
+def test_interrupt_prints_what_is_kept(run, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt("What was done is kept.")
 
@@ -86,7 +86,7 @@ def test_an_interrupt_says_what_is_kept(run, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_command_that_takes_long_says_at_once_that_it_is_loading():
+def test_slow_command_prints_at_once_that_it_is_loading():
     code = [sys.executable, "-m", "stablebag", "measure", "none.csv", "--target", "y"]
     done = subprocess.run(code, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
@@ -94,13 +94,13 @@ def test_a_command_that_takes_long_says_at_once_that_it_is_loading():
     assert done.stderr.splitlines()[-1] == "Error: There is no file none.csv."
 
 
-def test_the_command_itself_is_light():
+def test_importing_the_command_imports_neither_numpy_nor_scipy():
     code = "import sys, stablebag.cli.main; print([name for name in ('numpy', 'scipy') if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
 
 
-def test_of_an_error_of_many_lines_the_first_is_shown_and_of_one_without_words_its_name(run, monkeypatch):
+def test_error_prints_its_first_line_or_its_type(run, monkeypatch):
     for error, shown in ((ValueError("first\nsecond"), "Error: first"), (MemoryError(), "Error: MemoryError")):
 
         def failing(*arguments, error=error, **options):

@@ -32,7 +32,7 @@ def measured(run, table, tmp_path_factory):
     return {target: one(target) for target in ("cost", "ill")}
 
 
-def test_measure_prints_a_table_and_writes_a_report_and_numbers(measured):
+def test_measure_prints_scores_and_writes_report_and_json(measured):
     result, page, numbers = measured["cost"]
     assert "Scores on 24 rows held out:" in words(result)
     assert "mean absolute error" in words(result)
@@ -63,7 +63,7 @@ def test_measure_takes_a_test_table_and_a_model_with_parameters(run, table):
 
 
 @pytest.mark.slow
-def test_names_in_brackets_and_classes_as_floats_are_taken_as_they_are(run, tmp_path):
+def test_names_with_brackets_and_classes_read_as_floats_work(run, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a [m]": rng.normal(size=60), "y [/b]": rng.integers(0, 2, 60).astype(float)})
     frame.loc[0, "y [/b]"] = np.nan  # makes the classes floats
@@ -77,7 +77,7 @@ def test_names_in_brackets_and_classes_as_floats_are_taken_as_they_are(run, tmp_
 
 
 @pytest.mark.slow
-def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
+def test_measure_with_a_group_leaves_out_groups(run, clinic, tmp_path):
     report, numbers = tmp_path / "report.html", tmp_path / "numbers.json"
     arguments = ("--target", "pressure", "--group", "patient_id", *QUICK, "--output", report, "--json", numbers)
     result = run("measure", clinic, *arguments)
@@ -105,14 +105,14 @@ def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
 
 
 @pytest.mark.slow
-def test_classes_of_units_are_measured(run, clinic):
+def test_measure_counts_decisions_that_hinge_on_a_group(run, clinic):
     result = run("measure", clinic, "--target", "ill", "--group", "patient_id", *QUICK)
     assert result.exit_code == 0, result.output
     assert re.search(r"decisions hinges? on one group|decisions flipped in \d+ refits", words(result))
 
 
 @pytest.mark.slow
-def test_a_table_with_dates_is_refitted_by_several_jobs(run, table):
+def test_table_with_dates_is_refitted_in_parallel(run, table):
     few = ("--n-bags", 20, "--refits", 4, "--matched", 2, "--points", 3, "--jobs", 2)
     result = run("measure", table, "--target", "cost", *few)
     assert result.exit_code == 0, result.output
@@ -120,7 +120,7 @@ def test_a_table_with_dates_is_refitted_by_several_jobs(run, table):
 
 
 @pytest.mark.slow
-def test_of_classes_decisions_follow_the_verdict_in_terminal_and_numbers(measured):
+def test_decisions_are_in_terminal_and_json_of_a_classifier(measured):
     result, page, found = measured["ill"]
     assert list(found)[:3] == ["warnings", "summary", "verdict"]
     conclusion, facts = found["sentences"]["decisions"], found["facts"]
@@ -142,7 +142,7 @@ def test_of_classes_decisions_follow_the_verdict_in_terminal_and_numbers(measure
 
 
 @pytest.mark.slow
-def test_scores_shares_and_refits_are_chosen(run, table, tmp_path):
+def test_metric_delta_and_matched_are_used(run, table, tmp_path):
     numbers = tmp_path / "numbers.json"
     chosen = ("--metric", "r2", "--metric", "neg_max_error", "--delta", 0.2, "--matched", 2, "--json", numbers)
     result = run("measure", table, "--target", "cost", *QUICK, *chosen)
@@ -157,7 +157,7 @@ def test_scores_shares_and_refits_are_chosen(run, table, tmp_path):
 
 
 @pytest.mark.slow
-def test_held_out_rows_of_units_that_were_trained_on_are_told(run, clinic):
+def test_measure_warns_about_held_out_rows_of_training_groups(run, clinic):
     new = clinic.with_name("new.csv")
     result = run("measure", clinic, "--target", "pressure", "--group", "patient_id", "--test", new, *QUICK)
     assert result.exit_code == 0, result.output
@@ -178,7 +178,7 @@ def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
 
 
 @pytest.mark.slow
-def test_every_row_its_own_unit_is_the_same_as_rows(run, table, tmp_path):
+def test_groups_of_one_row_are_like_rows(run, table, tmp_path):
     frame = pd.read_csv(table)
     frame.assign(person=range(len(frame))).to_csv(tmp_path / "t.csv", index=False)
     result = run("measure", tmp_path / "t.csv", "--target", "cost", "--group", "person", *QUICK)
@@ -188,7 +188,7 @@ def test_every_row_its_own_unit_is_the_same_as_rows(run, table, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
+def test_wrong_group_raises_one_sentence(run, clinic, tmp_path):
     frame = pd.read_csv(clinic)
     frame.loc[3, "patient_id"] = None
     frame.to_csv(tmp_path / "holes.csv", index=False)
@@ -205,7 +205,7 @@ def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_data_are_shown_as_they_were_read(run, table, tmp_path):
+def test_verbose_prints_how_the_columns_were_read(run, table, tmp_path):
     frame = pd.read_csv(table).assign(code=[f"{k:04d}" for k in range(120)], same=1)
     frame.to_csv(tmp_path / "t.csv", sep=";", decimal=",", index=False)
     numbers = tmp_path / "numbers.json"
@@ -227,7 +227,7 @@ def test_the_data_are_shown_as_they_were_read(run, table, tmp_path):
 
 
 @pytest.mark.slow
-def test_two_rows_are_too_few_to_hold_one_out(run, tmp_path):
+def test_measure_needs_more_than_two_rows(run, tmp_path):
     (tmp_path / "t.csv").write_text("y,a\n1.5,2\n3.5,4\n")
     result = run("measure", tmp_path / "t.csv", "--target", "y", *QUICK)
     assert result.exit_code == 2
@@ -235,7 +235,7 @@ def test_two_rows_are_too_few_to_hold_one_out(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_of_very_few_rows_warnings_are_sentences_and_all_rows_are_named(run, tmp_path):
+def test_warnings_on_few_rows_are_sentences(run, tmp_path):
     rng = np.random.default_rng(0)
     pd.DataFrame({"x": rng.normal(size=8), "y": rng.normal(size=8)}).to_csv(tmp_path / "t.csv", index=False)
     result = run("measure", tmp_path / "t.csv", "--target", "y", *QUICK, "--refits", 20, "--matched", 20)
@@ -249,7 +249,7 @@ def test_of_very_few_rows_warnings_are_sentences_and_all_rows_are_named(run, tmp
 
 
 @pytest.mark.slow
-def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path):
+def test_table_larger_than_max_memory_stays_on_disk(run, tmp_path):
     folder, report, numbers = tmp_path / "parts", tmp_path / "report.html", tmp_path / "numbers.json"
     folder.mkdir()
     parquet_files.uneven_files(folder, parquet_files.rows(400))
@@ -292,7 +292,7 @@ def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path)
 
 
 @pytest.mark.slow
-def test_classes_and_units_of_a_large_table_are_measured(run, tmp_path):
+def test_classes_and_groups_of_a_large_table_are_measured(run, tmp_path):
     parquet_files.one_file(tmp_path, parquet_files.rows(400))
     few = ("--n-bags", 8, "--bag-size", 3, "--points", 4, "--jobs", 1, "--max-memory", "30KB")
     about = (tmp_path / "*.parquet", "--target", "kind", "--group", "patient")
@@ -306,7 +306,7 @@ def test_classes_and_units_of_a_large_table_are_measured(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_a_large_table_cannot_have_is_said_before_any_work(run, tmp_path):
+def test_options_that_need_memory_fail_early_for_a_large_table(run, tmp_path):
     parquet_files.one_file(tmp_path, parquet_files.rows())
     table = tmp_path / "all.parquet"
     for more, said in [
@@ -338,7 +338,7 @@ def test_influential_rows_are_numbered_as_in_the_file(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_rows_are_held_out_by_class_where_that_can_be_done():
+def test_rows_are_held_out_by_class_if_possible():
     X, y = np.arange(100), np.repeat(["often", "seldom"], [90, 10])
     X_train, X_test, y_train, y_test = held_out(X, y, 0.2, "classification", 0)
     assert (y_test == "seldom").sum() == 2
@@ -357,7 +357,7 @@ def test_the_same_seed_holds_out_the_same_rows():
 
 
 @pytest.mark.slow
-def test_training_rows_of_one_class_are_refused_with_what_to_do():
+def test_training_rows_of_one_class_raise_an_error_with_a_way_out():
     X, y = np.arange(100), np.where(np.arange(100) == 26, "8", "7")
     assert 26 in train_test_split(X, test_size=0.2, random_state=0)[1]
     said = (
@@ -380,13 +380,13 @@ def _held(seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, float("nan")])
-def test_a_share_of_rows_that_is_none_is_refused(share):
+def test_test_size_outside_0_to_1_raises_an_error(share):
     with pytest.raises(ValueError, match="--test-size must be between 0 and 1"):
         held_out(np.arange(9), np.arange(9.0), share, "regression", 0)
 
 
 @pytest.mark.slow
-def test_a_study_without_the_folder_to_write_to_is_not_begun(run, table, tmp_path, monkeypatch):
+def test_measure_fails_early_without_the_output_folder(run, table, tmp_path, monkeypatch):
     monkeypatch.setattr(measure, "study", lambda *arguments, **options: pytest.fail("begun"))
     result = run("measure", table, "--target", "cost", "--json", tmp_path / "none" / "numbers.json")
     assert result.exit_code == 2
@@ -394,7 +394,7 @@ def test_a_study_without_the_folder_to_write_to_is_not_begun(run, table, tmp_pat
 
 
 @pytest.mark.slow
-def test_what_was_chosen_is_in_the_command_of_the_report_and_chooses_it_again(run, table, tmp_path, monkeypatch):
+def test_command_in_the_report_repeats_the_choice(run, table, tmp_path, monkeypatch):
     monkeypatch.setattr(budget, "LADDER", ((20, 4),))
     page, numbers = tmp_path / "a.html", [tmp_path / "a.json", tmp_path / "b.json"]
     given = ["measure", table, "--target", "cost", "--model", "ridge", "--points", 4, "--jobs", 1]
@@ -411,7 +411,7 @@ def test_what_was_chosen_is_in_the_command_of_the_report_and_chooses_it_again(ru
 
 
 @pytest.mark.slow
-def test_with_a_cache_nothing_is_fitted_twice_and_the_numbers_are_the_same(run, table, tmp_path):
+def test_cache_avoids_fits_and_keeps_the_numbers(run, table, tmp_path):
     given = ["measure", table, "--target", "ill", *QUICK, "--cache", tmp_path / "kept"]
     outputs = [run(*given, "--json", tmp_path / f"{k}.json").output for k in range(2)]
     assert "fits were loaded from" not in outputs[0]
@@ -421,7 +421,7 @@ def test_with_a_cache_nothing_is_fitted_twice_and_the_numbers_are_the_same(run, 
 
 
 @pytest.mark.slow
-def test_an_interrupt_says_where_fits_are_kept(run, table, tmp_path, monkeypatch):
+def test_interrupt_names_the_cache(run, table, tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 

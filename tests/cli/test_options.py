@@ -12,13 +12,13 @@ from stablebag.cli.options import duration, number_or_auto, run_options, scheme_
     ("classical", "1.0", ClassicalBagging(1.0)), ("bernoulli", "0.3", BernoulliSubbagging(0.3)),
     ("poissonized", "40", PoissonizedBagging(40)),
 ])  # fmt: skip
-def test_a_whole_number_is_rows_and_a_number_with_a_point_a_fraction(name, size, scheme):
+def test_bag_size_is_rows_if_whole_and_a_fraction_with_a_point(name, size, scheme):
     assert scheme_of(name, size) == scheme
     assert scheme_of(name, size).resolve(1000) == scheme.resolve(1000)
 
 
 @pytest.mark.parametrize("size", ["half", "one", "", "nan", "inf", "1,000"])
-def test_sizes_that_are_no_numbers_are_refused(size):
+def test_bag_size_must_be_a_number(size):
     with pytest.raises(ValueError, match="--bag-size must be a number of rows"):
         scheme_of("subbagging", size)
 
@@ -48,14 +48,14 @@ def test_a_table_needs_a_target_and_everything_else_has_a_default():
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32, "1.5"])
-def test_seeds_that_are_none_are_refused(seed):
+def test_wrong_seeds_raise_an_error(seed):
     assert read(run_options, "--seed", 2**32 - 1)[0]["seed"] == 2**32 - 1
     seen, result = read(run_options, "--seed", seed)
     assert (seen, result.exit_code) == ({}, 2)
     assert "--seed" in result.output
 
 
-def test_no_fits_in_parallel_are_refused():
+def test_zero_jobs_raise_an_error():
     seen, result = read(run_options, "--jobs", "0")
     assert (seen, result.exit_code) == ({}, 2)
     assert "--jobs must not be 0. Use 1, or -1 for all processors." in " ".join(result.output.split())
@@ -76,7 +76,7 @@ def test_a_duration_is_a_number_with_a_unit(text, seconds):
 
 
 @pytest.mark.parametrize("text", ["", "0", "0m", "-3m", "3 days", "nan", "1e3", "9" * 400, "٣m"])
-def test_what_is_no_duration_is_refused(text):
+def test_wrong_durations_raise_an_error(text):
     with pytest.raises(click.BadParameter, match=r"Give a duration such as 90s, 3m or 1h, got"):
         duration(None, None, text)
 

@@ -89,3 +89,14 @@ def test_a_plan_for_machines_and_in_other_units(run):
     assert other["bag_size"] == 870
     small = json.loads(run(*arguments, "--epsilon", 0.2, "--max-bag-size", 100).output)["subbagging"]
     assert small["bag_size"] == 100
+
+
+def test_plan_for_a_retraining_says_what_decides(run):
+    asked = ("plan", "--n-samples", 10_000, "--epsilon", 0.1, "--delta", 0.1, "--churn", 0.01)
+    found = plan(10_000, 0.1, 0.1, churn=0.01)
+    result = run(*asked)
+    assert result.exit_code == 0, result.output
+    assert words(result) == " ".join(str(found).split())
+    numbers = json.loads(run(*asked, "--json").output)
+    assert (numbers["n_bags"], numbers["n_left"]) == (found.n_bags, 100)
+    assert run(*asked[:-1], 0).exit_code == 2

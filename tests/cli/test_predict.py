@@ -42,7 +42,7 @@ def saved(tmp_path_factory, command, table, target):
     return folder / "model.skops"
 
 
-def test_numbers_are_predicted_as_by_the_model_itself(run, numbers, table, tmp_path):
+def test_predicted_numbers_are_those_of_the_model(run, numbers, table, tmp_path):
     new, output = table.with_name("new-cost.csv"), tmp_path / "p.csv"
     result = run("predict", numbers, new, "--output", output, "--keep", "city")
     assert result.exit_code == 0, result.output
@@ -101,7 +101,7 @@ def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, 
     ("classes", ("--sets", "--delta", 5), "--delta must be a share from 0 to 1, such as 0.05, got 5."),
     ("numbers", ("--output", "/no/such/folder/x.csv"), "There is no folder /no/such/folder to write x.csv to."),
 ])  # fmt: skip
-def test_what_cannot_be_is_refused(run, request, table, tmp_path, model, options, sentence):
+def test_predict_fails_on_options_that_do_not_fit_the_model(run, request, table, tmp_path, model, options, sentence):
     result = run("predict", request.getfixturevalue(model), table, "--output", tmp_path / "p.csv", *options)
     assert result.exit_code == 2
     assert sentence in words(result)
@@ -116,14 +116,14 @@ def test_a_column_that_is_missing_is_named(run, numbers, table, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_file_that_is_no_model_is_refused(run, table, tmp_path):
+def test_predict_fails_on_a_file_that_is_not_a_model(run, table, tmp_path):
     result = run("predict", table, table, "--output", tmp_path / "p.csv")
     assert result.exit_code == 2
     assert "is not a model that stablebag has saved" in words(result)
 
 
 @pytest.mark.slow
-def test_a_measured_model_can_be_saved_and_knows_whose_rows_it_saw(run, clinic, tmp_path):
+def test_saved_model_knows_its_training_groups(run, clinic, tmp_path):
     path = tmp_path / "m.skops"
     arguments = ("--target", "pressure", "--group", "patient_id", "--refits", 2, "--points", 2, "--jobs", 1)
     result = run("measure", clinic, *arguments, "--n-bags", 30, "--save", path)

@@ -43,17 +43,17 @@ def clock(monkeypatch):
     return now
 
 
-def test_sentences_are_printed_as_they_are(pipe):
+def test_say_prints_markup_literally(pipe):
     sentence = "The target is 'y [/b]', [red]and[/red] " + "it is long, " * 10 + "and ends."
     say(pipe, sentence)
     assert pipe.file.getvalue() == sentence + "\n"
 
 
-def test_json_gets_no_infinity():
+def test_finite_replaces_infinity_and_nan():
     assert [finite(value) for value in (0.5, 0.0, math.inf, -math.inf, math.nan)] == [0.5, 0.0, None, None, None]
 
 
-def test_without_a_terminal_there_is_a_line_at_once_and_one_for_each_step_beside_the_results(pipe, capsys):
+def test_progress_without_a_terminal_prints_a_line_per_step(pipe, capsys):
     with progress("Fitting"), counted(100) as count:
         count.one()
         step("Predicting 7 rows")
@@ -62,7 +62,7 @@ def test_without_a_terminal_there_is_a_line_at_once_and_one_for_each_step_beside
     assert capsys.readouterr().err.splitlines() == ["Fitting ...", "Predicting 7 rows ..."]
 
 
-def test_without_a_terminal_there_are_lines_also_while_one_fit_takes_long(pipe, monkeypatch, capsys):
+def test_progress_without_a_terminal_prints_lines_during_a_long_fit(pipe, monkeypatch, capsys):
     assert printing._EVERY == 30.0
     monkeypatch.setattr(printing, "_EVERY", 0.05)
     lines = []
@@ -76,7 +76,7 @@ def test_without_a_terminal_there_are_lines_also_while_one_fit_takes_long(pipe, 
     assert lines[-1] == "Fitting: 1 of 4 fits."
 
 
-def test_the_time_left_is_told_after_a_few_fits_and_weighs_them(clock):
+def test_time_left_appears_after_a_few_fits_and_weights_them(clock):
     work = printing._Work("Fitting", None)
     for done in range(3):
         clock[0] = 10.0 * done
@@ -94,7 +94,7 @@ def test_the_time_left_is_told_after_a_few_fits_and_weighs_them(clock):
     assert work.left == ""
 
 
-def test_the_speed_is_that_of_the_last_minute(clock):
+def test_time_left_uses_the_speed_of_the_last_minute(clock):
     work = printing._Work("Fitting", None)
     work.count(0, 1000)
     work.count(500, 1000)  # kept from before: at once
@@ -123,7 +123,7 @@ def test_progress_bar_in_a_terminal_is_erased_at_the_end(monkeypatch):
 
 
 @pytest.mark.parametrize("stderr", [False, True])
-def test_forced_colours_put_neither_bars_nor_codes_into_files(stderr, monkeypatch, capsys):
+def test_forced_colours_do_not_reach_files(stderr, monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     console = open_console(stderr=stderr)
     assert not console.is_terminal
@@ -136,14 +136,14 @@ def test_progress_goes_to_stderr():
     assert progress_console().stderr
 
 
-def test_sentences_break_between_words_in_a_terminal_and_not_at_all_elsewhere():
+def test_sentences_are_wrapped_only_in_a_terminal():
     for is_terminal, said in ((True, "Leave it out, or\nuse another.\n"), (False, "Leave it out, or use another.\n")):
         file = io.StringIO()
         say(Console(file=file, force_terminal=is_terminal, width=16), "Leave it out, or use another.")
         assert file.getvalue() == said
 
 
-def test_warnings_are_sentences_and_each_is_said_once():
+def test_each_warning_is_printed_once_as_a_sentence():
     said = io.StringIO()
     with print_warnings(Console(file=said, width=80)):
         for _ in range(3):
@@ -243,7 +243,7 @@ def test_at_most_five_rows_are_named(of_numbers):
 
 
 @pytest.mark.filterwarnings("ignore:The intervals are infinite")
-def test_infinite_intervals_are_called_so_and_do_not_cover_100_percent(of_numbers):
+def test_infinite_intervals_are_not_reported_as_100_percent_coverage(of_numbers):
     X, y = load_diabetes(return_X_y=True)
     few = study(
         BaggedRegressor(DecisionTreeRegressor(), n_bags=20), X[:6], y[:6], X[6:8], y[6:8], n_refits=2, n_points=2
@@ -267,7 +267,7 @@ def test_accuracy_comes_before_stability_in_what_to_do():
     assert "Bagging stabilizes this model" in " ".join(told(result, verbose=True).split())
 
 
-def test_suspicious_rows_are_told_with_the_noise_beside_them(of_numbers):
+def test_suspicious_rows_are_named_with_their_noise(of_numbers):
     moving, far = suspicious(of_numbers)
     assert "Row 0 is the first row below the header." in told(of_numbers)
     first = of_numbers.suspects.influential[0]
@@ -278,7 +278,7 @@ def test_suspicious_rows_are_told_with_the_noise_beside_them(of_numbers):
     assert far.endswith("This is a ranking: clean data have one too.")
 
 
-def test_rows_of_pure_noise_are_not_said_to_move_predictions(of_classes):
+def test_rows_without_effect_are_not_named_as_influential(of_classes):
     assert of_classes.suspects.influential == ()
     moving, far = suspicious(of_classes)
     assert moving == (
@@ -288,7 +288,7 @@ def test_rows_of_pure_noise_are_not_said_to_move_predictions(of_classes):
     assert far.startswith("Worth a look, 10 training rows farthest from what the other rows predict, the first 5: row ")
 
 
-def test_rows_and_units_are_called_once():
+def test_group_names_do_not_repeat_the_word_group():
     patients = Noun("patient", "patients")
     assert row_in_words(np.int64(17), ROWS) == "row 17"
     assert row_in_words("ann", patients) == "patient ann"

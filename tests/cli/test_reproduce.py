@@ -9,7 +9,7 @@ from stablebag.paper import experiments
 from stablebag.paper.settings import SETTINGS
 
 
-def test_the_command_writes_figures_numbers_and_the_table_of_claims(tmp_path, monkeypatch):
+def test_reproduce_writes_figures_and_json_and_prints_claims(tmp_path, monkeypatch):
     monkeypatch.setitem(SETTINGS, 4, small(4, n=60))
     done = CliRunner().invoke(
         main, ["reproduce", "--setting", "4", "--n-bags", "40", "--jobs", "1", "--output", str(tmp_path)]
@@ -22,7 +22,7 @@ def test_the_command_writes_figures_numbers_and_the_table_of_claims(tmp_path, mo
 
 
 @pytest.mark.slow
-def test_the_command_keeps_what_is_done_when_interrupted(tmp_path, monkeypatch):
+def test_interrupted_reproduce_keeps_finished_work(tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
@@ -40,7 +40,7 @@ def test_the_command_keeps_what_is_done_when_interrupted(tmp_path, monkeypatch):
     (["--jobs", "0"], "--jobs"), (["--n-bags", "1" + 20 * "0"], "is not in the range"),
     (["--n-bags", "1"], "1 is not in the range"), (["--variant", "paper"], "'paper' is not one of"),
 ])  # fmt: skip
-def test_bad_options_end_with_two_and_a_sentence_before_any_work(arguments, words, tmp_path):
+def test_reproduce_fails_early_on_wrong_options(arguments, words, tmp_path):
     done = CliRunner().invoke(main, ["reproduce", *arguments, "--output", str(tmp_path / "new")])
     assert done.exit_code == 2
     assert words in done.output
@@ -50,10 +50,10 @@ def test_bad_options_end_with_two_and_a_sentence_before_any_work(arguments, word
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["file.txt/new", "file.txt/new/folder"])
-def test_a_folder_that_cannot_be_is_refused_before_any_work(place, tmp_path, monkeypatch):
+def test_reproduce_fails_early_without_a_folder(place, tmp_path, monkeypatch):
     monkeypatch.setattr(experiments, "run", lambda *arguments, **options: pytest.fail("there was work"))
     (tmp_path / "file.txt").write_text("mine")
     done = CliRunner().invoke(main, ["reproduce", "--quick", "--output", str(tmp_path / place)])
     assert done.exit_code == 2
-    assert "is a file, so that there can be no folder" in done.output.replace("\n", " ")
+    assert "is a file. Choose another path." in done.output.replace("\n", " ")
     assert (tmp_path / "file.txt").read_text() == "mine"

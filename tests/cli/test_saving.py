@@ -60,7 +60,7 @@ CASES = [(name, task) for name, pair in tables.MODELS.items() for task, one in e
 @pytest.mark.filterwarnings("ignore")  # of learners that have not converged
 @pytest.mark.parametrize(("name", "task"), CASES)
 @pytest.mark.parametrize("frame", [MIXED, NUMBERS], ids=["mixed", "numbers"])
-def test_models_of_the_command_line_come_back_and_need_no_trust(path, frame, name, task):
+def test_models_of_the_command_line_load_without_trust(path, frame, name, task):
     learner = clone(tables.MODELS[name][task]).set_params(**FAST.get(name, {}))
     kind, y = ((BaggedRegressor, Y), (BaggedClassifier, np.where(Y > 0, "yes", "no")))[task]
     read, columns = reading(frame, tables.TASKS[task]), Columns.of(frame)
@@ -76,7 +76,7 @@ def test_models_of_the_command_line_come_back_and_need_no_trust(path, frame, nam
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_so_do_models_of_groups_and_of_a_random_number_of_bags(path, scheme):
+def test_models_of_groups_and_random_numbers_of_bags_load_without_trust(path, scheme):
     groups = pd.Series(np.repeat([f"p{unit}" for unit in range(8)], 3), name="patient_id")
     n_bags = random_n_bags(scheme, 8, 16, random_state=1)
     learner = Columns.of(NUMBERS).pipeline(tables.MODELS["ridge"][0])
@@ -88,7 +88,7 @@ def test_so_do_models_of_groups_and_of_a_random_number_of_bags(path, scheme):
     assert str(again.units_) == str(model.units_)
 
 
-def test_a_file_says_of_itself_in_plain_text_what_it_is(path, model):
+def test_saved_file_describes_itself_in_plain_text(path, model):
     save_model(path, model, reading(NUMBERS), "folder/homes.csv")
     with zipfile.ZipFile(path) as file:
         about = json.loads(file.read("stablebag.json"))
@@ -106,7 +106,7 @@ def foreign():
     return BaggedRegressor(Foreign(), n_bags=2, random_state=0).fit(NUMBERS, Y)
 
 
-def test_types_that_are_not_known_are_named_and_refused_until_they_are_trusted(path):
+def test_unknown_types_are_named_and_need_trust(path):
     save_model(
         path, BaggedRegressor(Foreign(), n_bags=2, random_state=0).fit(NUMBERS, Y), reading(NUMBERS), "folder/homes.csv"
     )
@@ -116,7 +116,7 @@ def test_types_that_are_not_known_are_named_and_refused_until_they_are_trusted(p
     assert isinstance(SavedModel.load(path, [name]).model.estimator, Foreign)
 
 
-def test_nothing_of_a_file_that_is_refused_is_made(path, monkeypatch):
+def test_untrusted_file_creates_no_object(path, monkeypatch):
     save_model(
         path, BaggedRegressor(Foreign(), n_bags=2, random_state=0).fit(NUMBERS, Y), reading(NUMBERS), "folder/homes.csv"
     )
@@ -125,7 +125,7 @@ def test_nothing_of_a_file_that_is_refused_is_made(path, monkeypatch):
         SavedModel.load(path)
 
 
-def test_what_is_trusted_is_ours_or_plain():
+def test_trusted_types_are_ours_or_plain():
     others = {name for name in saving.TRUSTED if not name.startswith("stablebag.")}
     assert others == {
         "fractions.Fraction",
@@ -139,7 +139,7 @@ def test_what_is_trusted_is_ours_or_plain():
     }
 
 
-def test_other_files_are_refused(path, tmp_path, model):
+def test_loading_other_files_raises_an_error(path, tmp_path, model):
     with pytest.raises(TableError, match="There is no file"):
         SavedModel.load(path)
     path.write_text("not a model")
@@ -156,7 +156,7 @@ def test_other_files_are_refused(path, tmp_path, model):
         SavedModel.load(path)
 
 
-def test_other_versions_are_told(path, model):
+def test_loading_names_other_versions(path, model):
     _saved_with(path, model, lambda about: about | {"versions": {**about["versions"], "numpy": "1.0.3"}})
     assert SavedModel.load(path).note.startswith("It was saved with numpy 1.0.3 (here ")
 
@@ -176,7 +176,7 @@ def test_a_model_that_cannot_be_saved_leaves_no_file(path, model):
     assert not path.exists()
 
 
-def test_without_skops_the_way_to_get_it_is_told_before_anything_is_fitted(path, monkeypatch):
+def test_saving_without_skops_fails_early_with_the_install_command(path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "skops.io", None)
     with pytest.raises(TableError, match="needs skops: pip install skops"):
         check_can_save(path)

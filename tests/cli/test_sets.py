@@ -23,7 +23,7 @@ def by_hand(members):
 
 
 @since("click", "8.2", "its runner mixes what is said beside the results into them")
-def test_sets_are_told_and_written_beside_the_columns_of_the_rows(run, table, tmp_path):
+def test_sets_prints_sets_and_writes_them_with_the_columns(run, table, tmp_path):
     output, new = tmp_path / "sets.csv", table.with_name("new-ill.csv")
     result = run("sets", table, "--target", "ill", "--test", new, "--output", output, "--delta", 0.2, *QUICK)
     assert result.exit_code == 0, result.output
@@ -40,14 +40,14 @@ def test_sets_are_told_and_written_beside_the_columns_of_the_rows(run, table, tm
     assert "Sets: " in words(result)
 
 
-def test_known_labels_are_held_against_the_sets(run, table, tmp_path):
+def test_coverage_of_known_labels_is_printed(run, table, tmp_path):
     pd.read_csv(table)[:9].to_csv(tmp_path / "known.csv", index=False)
     result = run("sets", table, "--target", "ill", "--test", tmp_path / "known.csv", "--delta", 0.2, *QUICK)
     assert result.exit_code == 0, result.output
     assert "of the known labels are in their sets;" in words(result)
 
 
-def test_sets_with_coverage_are_for_rows_of_new_units(run, clinic):
+def test_covering_sets_with_a_group_are_for_rows_of_new_groups(run, clinic):
     new = clinic.with_name("new.csv")
     arguments = ("--target", "ill", "--group", "patient_id", "--test", new, "--method", "jackknife+", *QUICK)
     result = run("sets", clinic, *arguments, "--confidence", 0.8)
@@ -56,7 +56,7 @@ def test_sets_with_coverage_are_for_rows_of_new_units(run, clinic):
     assert "The guarantee is not about these rows." in words(result)
 
 
-def test_stable_sets_of_units_are_stable_for_patients(run, clinic):
+def test_stable_sets_with_a_group_count_groups(run, clinic):
     new = clinic.with_name("new.csv")
     result = run("sets", clinic, "--target", "ill", "--group", "patient_id", "--test", new, "--delta", 0.2, *QUICK)
     assert result.exit_code == 0, result.output
@@ -73,7 +73,7 @@ def test_stable_sets_of_units_are_stable_for_patients(run, clinic):
     (("--target", "ill", "--keep", "agee"), "There is no column 'agee' in the table. Did you mean 'age'?"),
     (("--target", "ill", "--output", "/no/such/folder/x.csv"), "There is no folder /no/such/folder to write x.csv to."),
 ])  # fmt: skip
-def test_what_cannot_be_is_refused_before_anything_is_fitted(run, table, options, sentence):
+def test_sets_checks_its_options_before_any_fit(run, table, options, sentence):
     result = run("sets", table, "--test", table, "--n-bags", 10**6, *options)
     assert result.exit_code == 2
     assert sentence in words(result)
@@ -86,27 +86,27 @@ def test_the_conclusion_counts_one_label_several_and_none():
     assert conclusion(by_hand([[1, 1, 1], [0, 0, 0]])) == f"0 of 2 rows get one label; 1 gets several{none}"
 
 
-def test_the_table_has_the_first_rows_and_says_how_many_it_leaves_out():
+def test_table_of_sets_has_five_rows_and_the_total():
     table = _table(by_hand([[1, 0, 1]] * 8))
     assert table.title == "Sets of labels (5 of 8, several labels first)"
     assert list(table.columns[1].cells) == [r"cat | \[hen]"] * 5
     assert next(iter(table.columns[2].cells)) == "cat 0.5, dog 0.3"
 
 
-def test_a_class_without_an_estimate_is_said_to_have_none():
+def test_class_without_an_estimate_has_none():
     about = {"training_rows": np.array([50, 9, 40]), "training_coverage": np.array([0.9, np.nan, 0.95])}
     cells = list(_classes(replace(by_hand([[1, 0, 0]]), **about), None).columns[2].cells)
     assert cells == ["no estimate (9)", "95% of 40", "90% of 50"]
 
 
-def test_columns_that_are_called_like_the_sets_are_kept():
+def test_columns_with_the_names_of_results_are_kept():
     new = NewRows(pd.DataFrame({"labels": [7]}), None)
     frame = new.with_results(columns_of(by_hand([[1, 0, 0]])), ["labels"], "set")
     assert frame.columns.tolist()[:4] == ["row", "labels", "labels (set)", "n_labels"]
     assert frame["labels"].tolist() == [7]
 
 
-def test_sets_with_coverage_are_of_a_random_number_of_bags_and_stable_ones_of_a_fixed_one(run, table):
+def test_covering_sets_use_a_random_number_of_bags(run, table):
     arguments = ("--target", "ill", "--test", table.with_name("new-ill.csv"), *QUICK)
     covering, stable = (run("sets", table, *arguments, *more) for more in (("--method", "jackknife+"), ()))
     assert "bags were fitted; the guarantee needs a number of bags drawn at random." in words(covering)
@@ -114,14 +114,14 @@ def test_sets_with_coverage_are_of_a_random_number_of_bags_and_stable_ones_of_a_
     assert "these 40 bags" in words(stable)
 
 
-def test_a_few_columns_are_kept_if_they_are_named(run, table, tmp_path):
+def test_sets_keeps_the_named_columns(run, table, tmp_path):
     arguments = ("--target", "ill", "--test", table.with_name("new-ill.csv"), "--output", tmp_path / "s.csv", *QUICK)
     result = run("sets", table, *arguments, "--keep", "city")
     assert result.exit_code == 0, result.output
     assert pd.read_csv(tmp_path / "s.csv").columns.tolist()[:3] == ["row", "city", "labels"]
 
 
-def test_too_few_rows_for_a_level_are_told_in_a_sentence(run, table, tmp_path):
+def test_too_few_rows_for_the_level_are_one_sentence(run, table, tmp_path):
     pd.read_csv(table)[:8].to_csv(tmp_path / "few.csv", index=False)
     arguments = ("--target", "ill", "--test", table.with_name("new-ill.csv"), "--method", "jackknife+", *QUICK)
     result = run("sets", tmp_path / "few.csv", *arguments)
@@ -136,7 +136,7 @@ def test_too_few_rows_for_a_level_are_told_in_a_sentence(run, table, tmp_path):
     assert "Warning" not in result.output
 
 
-def test_rows_that_were_trained_on_are_said_to_be_copies(run, table):
+def test_sets_reports_copies_of_training_rows(run, table):
     result = run("sets", table, "--target", "ill", "--test", table, "--n-bags", 20, "--jobs", 1)
     assert result.exit_code == 0, result.output
     copies = "120 of these 120 rows are exact copies of training rows, so the model has seen their targets."

@@ -35,12 +35,12 @@ from stablebag.tables.text import TableError
 
 
 @pytest.mark.parametrize(("value", "meant"), [(95, "Did you mean 0.95?"), (99.5, "Did you mean 0.995?"), (1, "got 1.")])
-def test_percentages_are_asked_about(value, meant):
+def test_percentage_in_place_of_a_share_gets_a_hint(value, meant):
     with pytest.raises(TableError, match=meant):
         check_level(value, "--confidence")
 
 
-def test_a_share_may_be_all_or_none_and_a_level_may_not():
+def test_share_may_be_0_or_1_but_a_level_may_not():
     check_share(0, "--delta")
     check_share(1, "--delta")
     check_level(0.5, "--confidence")
@@ -62,7 +62,7 @@ def test_models_have_short_names(name):
     assert make_learner(name, "regression", {}) is not make_learner(name, "regression", {})
 
 
-def test_models_are_imported_and_take_parameters():
+def test_models_are_imported_and_mistakes_get_a_hint():
     parameters = parse_parameters(("max_depth=3", "criterion=absolute_error"))
     assert make_learner("sklearn.tree:DecisionTreeRegressor", "regression", parameters).max_depth == 3
     for name, words in (("oak", "There is no model 'oak'"), ("sklearn.tree:Oak", "has no 'Oak'"),
@@ -92,7 +92,7 @@ def test_kinds_are_given_by_column():
 
 
 @pytest.mark.parametrize("name", ["refits", "matched", "save"])
-def test_options_that_need_all_rows_are_refused(name):
+def test_options_that_need_all_rows_raise_an_error(name):
     _refuse_in_memory_only({"refits": None, "matched": 0, "save": None})
     with pytest.raises(TableError, match=f"--{name} .* larger than --max-memory. Leave --{name} out"):
         _refuse_in_memory_only({name: 3})
@@ -112,7 +112,7 @@ def frame():
     return pd.DataFrame({"patient_id": patients, "dose": np.arange(len(patients)) / 7})
 
 
-def test_whole_units_are_held_out(frame):
+def test_whole_groups_are_held_out(frame):
     y = np.arange(len(frame))
     X, X_test, y_train, y_test, patients, others = hold_out_groups(frame, y, frame["patient_id"], 0.2, "regression", 0)
     assert others.nunique() == 8
@@ -124,13 +124,13 @@ def test_whole_units_are_held_out(frame):
     assert frame.loc[others.index, "patient_id"].tolist() == others.tolist()
 
 
-def test_the_same_seed_holds_out_the_same_units(frame):
+def test_same_seed_holds_out_the_same_groups(frame):
     y = np.arange(len(frame))
     tests = [hold_out_groups(frame, y, frame["patient_id"], 0.2, "regression", seed)[3].tolist() for seed in (0, 0, 1)]
     assert tests[0] == tests[1] != tests[2]
 
 
-def test_units_of_one_class_each_are_held_out_by_class(frame):
+def test_groups_of_one_class_are_held_out_by_class(frame):
     number = frame["patient_id"].str[1:].astype(int)
     y = np.where(number < 10, "seldom", "often")
     for seed in range(5):
@@ -140,7 +140,7 @@ def test_units_of_one_class_each_are_held_out_by_class(frame):
     assert hold_out_groups(frame, mixed, frame["patient_id"], 0.2, "classification", 0)[5].nunique() == 8
 
 
-def test_a_share_that_leaves_nobody_to_train_on_is_refused(frame):
+def test_test_size_that_leaves_no_groups_raises_an_error(frame):
     y, few = np.arange(len(frame)), frame["patient_id"]
     with pytest.raises(TableError, match=r"40 of the 40 groups are held out and none is left .*Take a smaller share"):
         hold_out_groups(frame, y, few, 0.99, "regression", 0)
@@ -151,14 +151,14 @@ def test_a_share_that_leaves_nobody_to_train_on_is_refused(frame):
         hold_out_groups(frame, y, few, 1.0, "regression", 0)
 
 
-def test_one_class_left_to_train_on_is_refused():
+def test_one_class_left_to_train_on_raises_an_error():
     patients, y = visits("a", "b", "c", "c"), np.array(["no", "no", "no", "yes"])
     with pytest.raises(TableError, match=r"All rows of the 2 groups to train on have one class, 'no'"):
         # The one with both classes is held out under some of these seeds.
         _ = [hold_out_groups(pd.DataFrame({"x": range(4)}), y, patients, 0.3, "classification", k) for k in range(20)]
 
 
-def test_units_and_their_rows_are_counted():
+def test_sentence_counts_groups_and_their_rows():
     assert count_rows(visits("a", "a", "b")) == "3 rows of 2 groups"
     assert describe_group_sizes(visits("a", "a", "b")) == "There are 2 groups with 1 to 2 rows each."
     assert describe_group_sizes(visits("a", "a", "b", "b")) == "There are 2 groups with 2 rows each."
@@ -172,7 +172,7 @@ def test_units_and_their_rows_are_counted():
     assert describe_split(3, 2, patients, visits("a", "d")).endswith("held out 2 rows of 2 groups.")
 
 
-def test_rows_of_units_that_were_trained_on_are_noticed():
+def test_rows_of_training_groups_are_named():
     numbers = visits(1, 2, 2, 3)
     assert (
         describe_seen_groups(numbers, visits(4, 5))
@@ -205,14 +205,14 @@ def read(table, wanted="regression", **options):
     return TwoTables.read({**OPTIONS, "table": table, **options}, table, wanted)
 
 
-def test_both_tables_are_read_alike(table):
+def test_both_tables_are_read_in_the_same_way(table):
     data = read(table)
     pd.testing.assert_frame_equal(data.table.X, data.new.X)
     np.testing.assert_array_equal(data.table.y, data.new.y)
     assert "cost" not in data.table.X
 
 
-def test_targets_of_new_rows_count_if_all_are_there(table, tmp_path):
+def test_targets_of_new_rows_are_used_if_none_is_missing(table, tmp_path):
     frame = pd.read_csv(table)
     frame.loc[3, "cost"] = np.nan
     frame.to_csv(tmp_path / "new.csv", index=False)
@@ -221,7 +221,7 @@ def test_targets_of_new_rows_count_if_all_are_there(table, tmp_path):
     assert len(data.new.X) == 120
 
 
-def test_a_number_of_bags_is_drawn_apart_from_the_bags(table, monkeypatch):
+def test_random_number_of_bags_does_not_depend_on_the_bags(table, monkeypatch):
     monkeypatch.setattr(budget, "_timed", lambda *fits: (0.0, 0.0, False))  # the number is given
     data = read(table)
     fixed, drawn = (data.model(BaggedRegressor, random_number=random) for random in (False, True))
@@ -234,14 +234,14 @@ def test_a_number_of_bags_is_drawn_apart_from_the_bags(table, monkeypatch):
     assert len(numbers) > 5
 
 
-def test_hardly_any_bags_may_come_out_as_none(table):
+def test_random_number_of_bags_below_two_raises_an_error(table):
     numbers = [int(random_n_bags(Subbagging(2), 120, 2, np.random.default_rng([seed, 1]))) for seed in range(50)]
     few = read(table, seed=int(np.argmin(numbers)), n_bags=2, bag_size="2")
     with pytest.raises(TableError, match=r"2 on average, and was [01]. Use a larger --n-bags"):
         few.model(BaggedRegressor, random_number=True)
 
 
-def test_bags_of_more_groups_than_there_are_are_refused(clinic):
+def test_bags_with_more_groups_than_exist_raise_an_error(clinic):
     data = read(clinic, target="pressure", group="patient_id", bag_size="31")
     with pytest.raises(TableError, match=r"not that many rows.* With --group, bags are drawn of 30 groups"):
         data.model(BaggedRegressor, random_number=False)
@@ -267,7 +267,7 @@ def test_memory_is_a_number_with_a_unit(text, number):
 
 
 @pytest.mark.parametrize("text", ["much", "", "-1GB", "0", "1 XB", "nan"])
-def test_other_amounts_of_memory_are_refused(text):
+def test_wrong_amounts_of_memory_raise_an_error(text):
     with pytest.raises(click.BadParameter, match="Give an amount of memory such as 500MB or 1GB"):
         read_memory(None, None, text)
 

@@ -28,7 +28,7 @@ def bagged_classes():
     return BaggedClassifier(DecisionTreeClassifier(max_depth=2), **FEW)
 
 
-def test_mapie_around_ours(needs, regression, classification):
+def test_mapie_accepts_bagged_models(needs, regression, classification):
     mapie = needs("mapie.regression", "mapie")
     X, y = regression
     peer = mapie.CrossConformalRegressor(bagged_trees(), confidence_level=0.8, cv=3, random_state=0)
@@ -45,7 +45,7 @@ def test_mapie_around_ours(needs, regression, classification):
     assert members.shape == (30, 2, 1)
 
 
-def test_inspection_of_ours(regression):
+def test_inspection_accepts_bagged_models(regression):
     X, y = regression
     model = bagged_trees().fit(X, y)
     importances = permutation_importance(model, X, y, n_repeats=3, random_state=0).importances_mean
@@ -55,13 +55,13 @@ def test_inspection_of_ours(regression):
     assert curve["average"][0, 0] < curve["average"][0, -1]
 
 
-def test_calibration_around_ours(classification):
+def test_calibration_accepts_bagged_models(classification):
     X, y = classification
     model = CalibratedClassifierCV(bagged_classes(), cv=3).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
-def test_stacking_around_ours(regression, classification):
+def test_stacking_accepts_bagged_models(regression, classification):
     X, y = regression
     stack = StackingRegressor([("bagged", bagged_trees()), ("ridge", Ridge())], Ridge(), cv=2).fit(X, y)
     assert stack.score(X, y) > 0.5
@@ -71,7 +71,7 @@ def test_stacking_around_ours(regression, classification):
     assert set(stack.predict(X)) <= {"high", "low"}
 
 
-def test_set_output_inside_of_ours(claims):
+def test_set_output_works_inside_bagged_models(claims):
     X, y = claims
     learner = make_pipeline(StandardScaler(), Ridge()).set_output(transform="pandas")
     model = BaggedRegressor(learner, **FEW).fit(X[["amount"]], y)
@@ -80,7 +80,7 @@ def test_set_output_inside_of_ours(claims):
     np.testing.assert_array_equal(model.predict(X[["amount"]]), plain.predict(X[["amount"]]))
 
 
-def test_searches_of_scikit_learn_over_ours(regression):
+def test_scikit_learn_searches_accept_bagged_models(regression):
     X, y = regression
     grid = {"scheme__bag_size": [0.3, 0.6], "estimator__max_depth": [1, 3]}
     search = GridSearchCV(bagged_trees(), grid, cv=2).fit(X, y)
@@ -88,7 +88,7 @@ def test_searches_of_scikit_learn_over_ours(regression):
     assert len({len(bag) for bag in search.best_estimator_.bags_}) == 1
 
 
-def test_optuna_over_ours(needs, regression):
+def test_optuna_tunes_bagged_models(needs, regression):
     optuna = needs("optuna", "optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     X, y = regression
@@ -107,7 +107,7 @@ def test_optuna_over_ours(needs, regression):
     assert cross_val_score(best, X, y, cv=2).mean() == study.best_value
 
 
-def test_skops_files_of_ours(needs, regression):
+def test_skops_saves_bagged_models(needs, regression):
     io = needs("skops.io", "skops")
     X, y = regression
     model = bagged_trees().fit(X, y)
@@ -117,7 +117,7 @@ def test_skops_files_of_ours(needs, regression):
     assert certify(again).epsilon(0.1) == certify(model).epsilon(0.1)
 
 
-def test_pandas_tables(claims):
+def test_pandas_tables_are_accepted(claims):
     X, y = claims
     model = BaggedRegressor(Ridge(), **FEW).fit(X[["amount"]], y, row_ids="index")
     assert list(model.feature_names_in_) == ["amount"]
@@ -125,7 +125,7 @@ def test_pandas_tables(claims):
         model.predict(X[["amount"]].rename(columns={"amount": "sum"}))
 
 
-def test_polars_tables(needs, regression):
+def test_polars_tables_are_accepted(needs, regression):
     polars = needs("polars", "polars")
     X, y = regression
     frame = polars.DataFrame(X, schema=["a", "b", "c"])
@@ -135,7 +135,7 @@ def test_polars_tables(needs, regression):
     assert clone(model).fit(frame, polars.Series(y)).range_ == model.range_
 
 
-def test_mlflow_around_ours(needs, classification, monkeypatch, tmp_path):
+def test_mlflow_autologging_ignores_bagged_models(needs, classification, monkeypatch, tmp_path):
     mlflow = needs("mlflow", "mlflow-skinny")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     with warnings.catch_warnings():

@@ -41,7 +41,7 @@ def check_classifier(learner, X, y):
     return model
 
 
-def test_xgboost_learners(needs, regression, classification):
+def test_xgboost_learners_can_be_bagged(needs, regression, classification):
     xgboost = needs("xgboost", "xgboost")
     check_regressor(xgboost.XGBRegressor(n_estimators=5, max_depth=2, n_jobs=1), *regression)
     X, y = classification
@@ -53,7 +53,7 @@ def test_xgboost_learners(needs, regression, classification):
     assert model.estimators_[0].feature_importances_.shape == (3,)
 
 
-def test_xgboost_where_bags_lack_a_class(needs, regression):
+def test_xgboost_works_if_bags_lack_a_class(needs, regression):
     xgboost = needs("xgboost", "xgboost")
     X, y = np.tile(regression[0], (3, 1)), np.repeat([4, 7], 45)
     y[:3] = 5  # a class in the middle, of three rows
@@ -70,21 +70,21 @@ def test_xgboost_where_bags_lack_a_class(needs, regression):
             assert set(fitted.predict(X)) <= set(fitted.classes_)
 
 
-def test_lightgbm_learners(needs, regression, classification):
+def test_lightgbm_learners_can_be_bagged(needs, regression, classification):
     lightgbm = needs("lightgbm", "lightgbm")
     small = {"n_estimators": 5, "min_child_samples": 2, "n_jobs": 1, "verbose": -1}
     check_regressor(lightgbm.LGBMRegressor(**small), *regression)
     check_classifier(lightgbm.LGBMClassifier(**small), *classification)
 
 
-def test_catboost_learners(needs, regression, classification):
+def test_catboost_learners_can_be_bagged(needs, regression, classification):
     catboost = needs("catboost", "catboost")
     small = {"iterations": 5, "depth": 2, "thread_count": 1, "verbose": False, "allow_writing_files": False}
     check_regressor(catboost.CatBoostRegressor(**small), *regression)
     check_classifier(catboost.CatBoostClassifier(**small), *classification)
 
 
-def test_torch_learners(needs, regression):
+def test_torch_learners_can_be_bagged(needs, regression):
     torch, skorch = needs("torch", "torch"), needs("skorch", "skorch")
     X, y = regression[0].astype(np.float32), (regression[1] > 0).astype(np.int64)
 
@@ -100,7 +100,7 @@ def test_torch_learners(needs, regression):
     assert torch.equal(before, torch.get_rng_state())
 
 
-def test_skrub_pipelines(needs, claims):
+def test_skrub_pipelines_can_be_bagged(needs, claims):
     skrub = needs("skrub", "skrub")
     X, y = claims
     make = getattr(skrub, "tabular_pipeline", None) or skrub.tabular_learner  # its name before skrub 0.6
@@ -113,7 +113,7 @@ def test_skrub_pipelines(needs, claims):
         np.testing.assert_array_equal(alone.predict(X), model.estimators_[0].predict(X))
 
 
-def test_imbalanced_learn_pipelines(needs, classification):
+def test_imbalanced_learn_pipelines_can_be_bagged(needs, classification):
     sampling, pipeline = needs("imblearn.under_sampling", "imbalanced-learn"), needs("imblearn.pipeline", "imblearn")
     X, y = classification
     learner = pipeline.make_pipeline(sampling.RandomUnderSampler(), DecisionTreeClassifier(max_depth=2))
@@ -125,7 +125,7 @@ def test_imbalanced_learn_pipelines(needs, classification):
     assert len({steps[0].random_state for steps in model.estimators_}) == len(model.bags_)
 
 
-def test_stacking_inside_of_ours(regression, classification):
+def test_stacking_can_be_bagged(regression, classification):
     few = [("tree", DecisionTreeRegressor(max_depth=2)), ("ridge", Ridge())]
     check_regressor(StackingRegressor(few, Ridge(), cv=2), *regression)
     few = [("tree", DecisionTreeClassifier(max_depth=2)), ("linear", LogisticRegression())]

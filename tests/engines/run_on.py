@@ -138,7 +138,7 @@ def told_of_a_death():
     try:
         model.fit(X, y)
     except RuntimeError as error:
-        said = str(error).startswith("A worker process was ended from outside or crashed (") and "tcp://" in str(error)
+        said = str(error).startswith("A worker process crashed or was killed (") and "tcp://" in str(error)
         return said and not hasattr(model, "estimators_") and not hasattr(model, "bags_")
     return False
 

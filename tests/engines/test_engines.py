@@ -35,7 +35,7 @@ def missing(engine):
 
 
 @pytest.mark.parametrize("engine", NEEDS)
-def test_the_same_bits_on_an_engine(engine, tmp_path):
+def test_engines_give_the_same_bits(engine, tmp_path):
     if REQUIRED != [""] and engine not in REQUIRED:
         pytest.skip(f"Only {' and '.join(REQUIRED)} was asked for.")
     if reason := missing(engine):
@@ -61,7 +61,7 @@ class AnotherMachine(ThreadingBackend):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_to_another_machine_a_batch_takes_the_rows_of_its_bags_alone(weighted):
+def test_batch_for_another_machine_has_only_the_rows_of_its_bags(weighted):
     joblib.register_parallel_backend("another machine", AnotherMachine)
     AnotherMachine.travelled.clear()
     X = np.random.default_rng(0).normal(size=(20_000, 20))  # 3.2 MB
@@ -77,7 +77,7 @@ def test_to_another_machine_a_batch_takes_the_rows_of_its_bags_alone(weighted):
 
 
 @pytest.mark.parametrize("learner", [KNeighborsRegressor(1), DecisionTreeRegressor(), Ridge(), SVR()], ids=str)
-def test_models_of_another_machine_are_those_of_this_one(learner):
+def test_models_from_another_machine_are_the_same(learner):
     joblib.register_parallel_backend("another machine", AnotherMachine)
     X = np.random.default_rng(0).normal(size=(200, 2))
     settings = {"scheme": Subbagging(5), "n_bags": 20, "random_state": 0}

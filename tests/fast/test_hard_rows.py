@@ -90,7 +90,7 @@ def assert_scikit_learns(learner, X, y, scheme):
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
-def test_rows_that_the_first_bag_lacks_may_have_any_numbers(learner, scheme):
+def test_hard_values_outside_the_first_bag_have_scikit_learns_bits(learner, scheme):
     X, y, labels, lacking = easy_table(lambda model: model.set_params(scheme=scheme, n_bags=N_BAGS, random_state=0))
     y = labels if is_classifier(learner) else y
     for value in HARD.values():
@@ -125,7 +125,7 @@ OF_CLASSIFIERS = {"criterion": ["gini", "entropy", "log_loss"], "class_weight": 
 
 @pytest.mark.parametrize("kind", [DecisionTreeRegressor, DecisionTreeClassifier])
 @pytest.mark.parametrize("name", [*EDGES, "criterion", "class_weight"])
-def test_parameters_of_trees_at_the_edge_have_scikit_learns_bits(kind, name):
+def test_edge_cases_of_tree_parameters_have_scikit_learns_bits(kind, name):
     more = OF_CLASSIFIERS if kind is DecisionTreeClassifier else OF_REGRESSORS
     rng = np.random.default_rng(3)
     X = np.column_stack([rng.normal(size=N), rng.integers(0, 3, N), np.where(np.arange(N) < 2, 1.0, 0.0)])

@@ -53,7 +53,7 @@ X_MATRIX = RNG_MATRIX.normal(size=(30, 4))
 
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("n_rows", [1, 2, 11])
-def test_rows_lie_in_memory_as_scikit_learn_gets_them(table, n_rows):
+def test_rows_have_scikit_learns_memory_order(table, n_rows):
     rows = RNG_MATRIX.integers(0, 30, n_rows)
     expected = check_array(take_rows(as_table(X_MATRIX, table), rows))
     taken = BagRows(as_table(X_MATRIX, table)).take(rows)
@@ -63,16 +63,16 @@ def test_rows_lie_in_memory_as_scikit_learn_gets_them(table, n_rows):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_learners_that_want_rows_get_rows(table):
+def test_by_row_gives_row_major_matrices(table):
     assert BagRows(as_table(X_MATRIX, table), by_row=True).take(np.arange(5)).flags.c_contiguous
 
 
-def test_taking_rows_leaves_the_table_alone():
+def test_taking_rows_copies_them():
     taken = BagRows(X_MATRIX).take(np.arange(30))
     assert not np.shares_memory(taken, X_MATRIX)
 
 
-def test_an_array_that_workers_share_is_covered(tmp_path):
+def test_memory_map_is_covered(tmp_path):
     shared = np.memmap(tmp_path / "rows", dtype=float, mode="w+", shape=X_MATRIX.shape)
     shared[:] = X_MATRIX
     assert np.array_equal(BagRows(shared).take(np.arange(30)), X_MATRIX)
@@ -91,14 +91,14 @@ def test_other_tables_are_not_covered(table):
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 7, 8, 9, 64, 200])
-def test_sums_of_columns_have_numpys_bits(d):
+def test_column_sums_have_numpys_bits(d):
     for m in (1, 2, 7, 8, 9, 127, 128, 129, 1000):
         for order in "CF":
             rows = np.asarray(RNG_MATRIX.normal(size=(m, d)) * 10.0 ** RNG_MATRIX.integers(-9, 9, d), order=order)
             assert column_sums(rows).tobytes() == np.sum(rows, axis=0).tobytes()
 
 
-def test_sums_of_negative_zeros_have_numpys_sign():
+def test_column_sums_of_negative_zeros_have_numpys_sign():
     for rows in (np.full((3, 2), -0.0), np.full((3, 1), -0.0), np.full((3, 2), -0.0, order="F")):
         assert column_sums(rows).tobytes() == np.sum(rows, axis=0).tobytes()
 
@@ -113,11 +113,11 @@ def test_sums_of_negative_zeros_have_numpys_sign():
         X_MATRIX.tolist(),
     ],
 )
-def test_other_points_are_for_scikit_learn(points):
+def test_points_that_are_not_covered_are_left_to_scikit_learn(points):
     assert points_matrix(points) is None
 
 
-def test_points_of_a_frame_are_as_scikit_learn_sees_them():
+def test_points_of_a_frame_are_converted_like_in_scikit_learn():
     frame = pd.DataFrame(X_MATRIX, columns=list("abcd"))
     assert points_matrix(frame).strides == check_array(frame).strides
 
@@ -134,7 +134,7 @@ TRANSFORMERS = [*SCALERS, SimpleImputer(), SimpleImputer(strategy="median", keep
 @pytest.mark.parametrize("transformer", TRANSFORMERS, ids=str)
 @pytest.mark.parametrize("n_rows", [1, 2, 40, 41])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_what_is_found_and_transformed_is_scikit_learns_to_the_last_bit(transformer, n_rows, order):
+def test_steps_have_scikit_learns_attributes_and_bits(transformer, n_rows, order):
     rows, step = np.array(X_STEPS[:n_rows], order=order), step_of(transformer)
     expected = type(transformer)(**transformer.get_params()).fit(rows)
     ours = type(transformer)(**transformer.get_params())
@@ -148,7 +148,7 @@ def test_what_is_found_and_transformed_is_scikit_learns_to_the_last_bit(transfor
 
 
 @pytest.mark.parametrize("transformer", TRANSFORMERS, ids=str)
-def test_transforming_points_leaves_them_alone(transformer):
+def test_transforming_points_does_not_change_them(transformer):
     step, points = step_of(transformer), X_STEPS.copy()
     step.transform(points, step.fit(X_STEPS.copy())[1])
     assert np.array_equal(points, X_STEPS)
@@ -197,7 +197,7 @@ LEARNERS_REGRESSION = [
 @solver_compared
 @pytest.mark.parametrize("numbers", NUMBERS)
 @pytest.mark.parametrize("table", TABLES)
-def test_models_and_predictions_are_scikit_learns_to_the_last_bit_of_regression(numbers, table):
+def test_regression_models_and_predictions_have_scikit_learns_bits(numbers, table):
     rng = np.random.default_rng([NUMBERS.index(numbers), TABLES.index(table)])
     assert check_many(rng, draw_regression, numbers, table, 6) > 2
 
@@ -206,7 +206,7 @@ def test_models_and_predictions_are_scikit_learns_to_the_last_bit_of_regression(
 @solver_compared
 @pytest.mark.parametrize("learner", LEARNERS_REGRESSION, ids=str)
 @pytest.mark.parametrize("n_features", [1, 4, 30, 200])
-def test_more_features_than_rows_and_fewer(learner, n_features):
+def test_more_or_fewer_features_than_rows_have_scikit_learns_bits(learner, n_features):
     rng = np.random.default_rng(n_features)
     wide, y = rng.normal(size=(50, n_features)), rng.normal(size=50)
     bags = [rng.integers(0, 50, m) for m in (1, 2, 29, 30, 31, 50)]
@@ -217,32 +217,32 @@ def test_more_features_than_rows_and_fewer(learner, n_features):
 
 
 @pytest.mark.parametrize("learner", LEARNERS_REGRESSION, ids=str)
-def test_rows_outside_of_the_bag_cannot_move_a_bit_of_regression(learner):
+def test_rows_outside_the_bag_do_not_change_a_bit_of_regression(learner):
     check_junk(learner, X_REGRESSION, Y_REGRESSION, np.full((60, 5), -0.0))
     check_junk(learner, X_REGRESSION, Y_REGRESSION, np.full((60, 5), 1e139))
 
 
-def test_a_singular_gram_matrix_is_handed_back():
+def test_singular_gram_matrix_is_handed_back():
     flat = np.column_stack([X_REGRESSION[:, 0], np.zeros(60)])
     solver, job = solver_and_job(Ridge(alpha=0.0), flat, Y_REGRESSION, [np.arange(40)])
     assert solver.fit(job.bags[0], 0) is None
     assert theirs(job, 0)[0].solver_ == "svd"
 
 
-def test_a_gram_matrix_of_nothing_is_handed_back():
+def test_gram_matrix_of_zero_is_handed_back():
     solver, job = solver_and_job(Ridge(alpha=0.0), np.ones((20, 1)), Y_REGRESSION[:20], [np.arange(20)])
     assert solver.fit(job.bags[0], 0) is None
     assert theirs(job, 0)[0].solver_ == "svd"
 
 
-def test_an_ill_conditioned_gram_matrix_is_handed_back_with_its_warning():
+def test_ill_conditioned_gram_matrix_is_handed_back_with_its_warning():
     near = X_REGRESSION[:, :2] * [1.0, 1e9]
     solver, job = solver_and_job(Ridge(alpha=0.0, fit_intercept=False), near, Y_REGRESSION, [np.arange(40)])
     assert any("ill-conditioned" in text.lower() for text in theirs(job, 0)[1])
     assert solver.fit(job.bags[0], 0) is None
 
 
-def test_numbers_that_overflow_are_handed_back_without_a_warning_of_ours():
+def test_overflow_in_regression_is_handed_back_without_a_warning():
     tiny = np.full((4, 2), 1e-160)  # one row of it has a Gram matrix of 2e-320
     solver, job = solver_and_job(Ridge(alpha=0.0, fit_intercept=False), tiny, np.ones(4), [np.arange(1)])
     warned = theirs(job, 0)[1]  # of one or the other, as scipy has it
@@ -252,7 +252,7 @@ def test_numbers_that_overflow_are_handed_back_without_a_warning_of_ours():
         assert solver.fit(job.bags[0], 0) is None
 
 
-def test_least_squares_of_dependent_columns_has_their_rank():
+def test_least_squares_with_dependent_columns_has_scikit_learns_rank():
     flat = np.column_stack([X_REGRESSION, X_REGRESSION[:, 0] + X_REGRESSION[:, 1]])
     solver, job = solver_and_job(LinearRegression(), flat, Y_REGRESSION, [np.arange(40)])
     assert solver.structure.estimator(solver.fit(job.bags[0], 0), 0).rank_ == 5
@@ -265,7 +265,7 @@ def test_least_squares_of_dependent_columns_has_their_rank():
      Ridge(alpha=np.float32(1)), LinearRegression(positive=True)],
     ids=str,
 )  # fmt: skip
-def test_other_parameters_are_not_covered_of_regression(learner):
+def test_other_parameters_of_regression_are_not_covered(learner):
     with pytest.raises(NotCovered, match="is not covered"):
         (RidgeForm if type(learner) is Ridge else LeastSquaresForm).of(learner)
 
@@ -279,7 +279,7 @@ def test_other_targets_are_not_covered(y):
         solver_and_job(Ridge(), X_REGRESSION, y, [np.arange(40)])
 
 
-def test_the_estimator_shares_nothing_with_the_model():
+def test_estimator_shares_no_memory_with_the_model():
     solver, job = solver_and_job(Ridge(), X_REGRESSION, Y_REGRESSION, [np.arange(40)])
     model = solver.fit(job.bags[0], 0)
     before = model.coef.copy()
@@ -289,7 +289,7 @@ def test_the_estimator_shares_nothing_with_the_model():
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("offset", range(0, 64, 8))
-def test_where_rows_lie_in_memory_changes_no_bit(offset):
+def test_memory_alignment_does_not_change_a_bit(offset):
     expected = RidgeForm(True, 1.0).fit(X_REGRESSION.copy(), Y_REGRESSION.copy())
     buffer = np.empty(X_REGRESSION.nbytes + 128, np.uint8)
     start = -buffer.ctypes.data % 64 + offset
@@ -318,7 +318,7 @@ def with_its_gradient(x):
 
 
 @known_arguments
-def test_it_takes_the_steps_of_scipys_public_function():
+def test_minimizer_takes_the_steps_of_scipys_minimize():
     options = {"gtol": 1e-6, "ftol": 64 * EPS, "maxiter": 500, "maxls": 50}
     found = minimize(with_its_gradient, np.zeros(6), jac=True, method="L-BFGS-B", options=options)
     x, n_steps = lbfgs.minimum(rosenbrock, 6, 1e-6, 500)
@@ -328,12 +328,12 @@ def test_it_takes_the_steps_of_scipys_public_function():
 
 
 @known_arguments
-def test_too_few_steps_are_not_enough():
+def test_minimizer_returns_none_if_it_does_not_converge():
     assert lbfgs.minimum(rosenbrock, 6, 1e-6, 5) is None
 
 
 @known_arguments
-def test_the_minimizer_here_is_known():
+def test_installed_minimizer_is_known():
     assert lbfgs.is_known()
 
 
@@ -355,7 +355,7 @@ LEARNERS_LOGISTIC = [
 @solver_compared
 @pytest.mark.parametrize("numbers", NUMBERS)
 @pytest.mark.parametrize("table", TABLES)
-def test_models_and_predictions_are_scikit_learns_to_the_last_bit_of_logistic(numbers, table):
+def test_logistic_models_and_predictions_have_scikit_learns_bits(numbers, table):
     rng = np.random.default_rng([NUMBERS.index(numbers), TABLES.index(table)])
     assert check_many(rng, draw_logistic, numbers, table, 4) > 0
 
@@ -363,14 +363,14 @@ def test_models_and_predictions_are_scikit_learns_to_the_last_bit_of_logistic(nu
 @known_minimizer
 @pytest.mark.parametrize("learner", LEARNERS_LOGISTIC, ids=str)
 @pytest.mark.parametrize("y", [Y_LOGISTIC, Y_LOGISTIC > 0], ids=["three classes", "two classes"])
-def test_rows_outside_of_the_bag_cannot_move_a_bit_of_logistic(learner, y):
+def test_rows_outside_the_bag_do_not_change_a_bit_of_logistic_regression(learner, y):
     check_junk(learner, X_LOGISTIC, y, np.full((90, 4), -0.0))
     check_junk(learner, X_LOGISTIC, y, np.full((90, 4), 1e139))
 
 
 @known_minimizer
 @pytest.mark.parametrize("kept", [(0, 1), (0, 2), (1, 2), (0, 1, 2)])
-def test_a_bag_may_have_only_some_of_the_classes(kept):
+def test_bag_may_lack_classes(kept):
     bag = np.flatnonzero(np.isin(Y_LOGISTIC, kept))[:50]
     solver, job = solver_and_job(LogisticRegression(), X_LOGISTIC, np.array(["a", "b", "c"])[Y_LOGISTIC], [bag])
     assert check_bag(solver, job, 0, X_LOGISTIC)
@@ -383,14 +383,14 @@ def test_a_bag_may_have_only_some_of_the_classes(kept):
 
 @known_minimizer
 @pytest.mark.parametrize("max_iter", [0, 1, 3])
-def test_a_bag_that_reaches_the_last_step_is_handed_back_with_its_warning(max_iter):
+def test_bag_that_reaches_max_iter_is_handed_back_with_its_warning(max_iter):
     solver, job = solver_and_job(LogisticRegression(max_iter=max_iter), X_LOGISTIC, Y_LOGISTIC, [np.arange(60)])
     assert solver.fit(job.bags[0], 0) is None
     assert any("failed to converge" in text for text in theirs(job, 0)[1])
 
 
 @known_minimizer
-def test_converging_in_the_step_before_the_last_is_converging():
+def test_convergence_one_step_before_max_iter_counts():
     steps = theirs(solver_and_job(LogisticRegression(), X_LOGISTIC, Y_LOGISTIC, [np.arange(60)])[1], 0)[0].n_iter_[0]
     enough, just_not = (
         solver_and_job(LogisticRegression(max_iter=int(steps) + more), X_LOGISTIC, Y_LOGISTIC, [np.arange(60)])
@@ -401,7 +401,7 @@ def test_converging_in_the_step_before_the_last_is_converging():
 
 
 @known_minimizer
-def test_a_penalty_beyond_all_numbers_is_handed_back_without_a_warning_of_ours():
+def test_infinite_penalty_is_handed_back_without_a_warning():
     solver, job = solver_and_job(LogisticRegression(C=5e-324), X_LOGISTIC, Y_LOGISTIC, [np.arange(60)])
     assert any("invalid value" in text for text in theirs(job, 0)[1])
     with warnings.catch_warnings():
@@ -417,13 +417,13 @@ def test_a_penalty_beyond_all_numbers_is_handed_back_without_a_warning_of_ours()
      LogisticRegression(l1_ratio=0.5)],
     ids=str,
 )  # fmt: skip
-def test_other_parameters_are_not_covered_of_logistic(learner):
+def test_other_parameters_of_logistic_regression_are_not_covered(learner):
     with pytest.raises(NotCovered, match="is not covered"):
         solver_and_job(learner, X_LOGISTIC, Y_LOGISTIC, [np.arange(60)])
 
 
 @known_minimizer
-def test_the_old_name_of_the_penalty_is_covered():
+def test_deprecated_penalty_is_covered():
     solver, job = solver_and_job(LogisticRegression(penalty="l2"), X_LOGISTIC, Y_LOGISTIC, [np.arange(60)])
     model, (expected, warned) = solver.fit(job.bags[0], 0), theirs(job, 0)
     assert all("'penalty' was deprecated" in text for text in warned)
@@ -431,12 +431,12 @@ def test_the_old_name_of_the_penalty_is_covered():
 
 
 @known_minimizer
-def test_labels_that_are_numbers_with_fractions_are_not_covered():
+def test_labels_with_fractions_are_not_covered():
     with pytest.raises(NotCovered, match="labels"):
         solver_and_job(LogisticRegression(), X_LOGISTIC, Y_LOGISTIC + 0.5, [np.arange(60)])
 
 
-def test_another_minimizer_is_noticed(monkeypatch):
+def test_another_minimizer_is_not_covered(monkeypatch):
     def with_other_arguments(m, x):
         raise AssertionError
 
@@ -450,7 +450,7 @@ def test_another_minimizer_is_noticed(monkeypatch):
 
 
 @known_minimizer
-def test_missing_losses_are_noticed(monkeypatch):
+def test_missing_losses_are_not_covered(monkeypatch):
     monkeypatch.setattr(logistic, "CyHalfBinomialLoss", None)
     with pytest.raises(NotCovered, match="different losses"):
         solver_and_job(LogisticRegression(), X_LOGISTIC, Y_LOGISTIC, [np.arange(60)])
@@ -488,18 +488,18 @@ def draw_pipeline(rng):
 @solver_compared
 @pytest.mark.parametrize("numbers", NUMBERS)
 @pytest.mark.parametrize("table", TABLES)
-def test_models_and_predictions_are_scikit_learns_to_the_last_bit_of_pipelines(numbers, table):
+def test_pipelines_and_predictions_have_scikit_learns_bits(numbers, table):
     rng = np.random.default_rng([NUMBERS.index(numbers), TABLES.index(table)])
     assert check_many(rng, draw_pipeline, numbers, table, 6) > 1
 
 
 @pytest.mark.parametrize("learner", PIPELINES, ids=str)
-def test_rows_outside_of_the_bag_cannot_move_a_bit_of_pipelines(learner):
+def test_rows_outside_the_bag_do_not_change_a_bit_of_pipelines(learner):
     check_junk(learner, X_PIPELINES, labelled(learner), np.full((60, 5), 1e139))
 
 
 @pytest.mark.parametrize("learner", PIPELINES, ids=str)
-def test_a_line_does_not_depend_on_the_other_models(learner):
+def test_predictions_do_not_depend_on_the_other_models(learner):
     solver, _ = solver_and_job(learner, X_PIPELINES, labelled(learner), BAGS)
     models = [solver.fit(bag, 0) for bag in BAGS]
     predict = solver.structure.predictor(Points(X_PIPELINES))
@@ -519,7 +519,7 @@ def test_pickled_models_are_the_same(learner):
 
 
 @solver_compared
-def test_only_the_first_step_knows_the_names():
+def test_only_the_first_step_has_feature_names():
     frame = pd.DataFrame(X_PIPELINES, columns=list("abcde"))
     solver, job = solver_and_job(PIPELINES[0], frame, Y_PIPELINES, BAGS)
     scaler, ridge = solver.structure.estimator(solver.fit(BAGS[0], 0), 0)
@@ -528,7 +528,7 @@ def test_only_the_first_step_knows_the_names():
     assert check_bag(solver, job, 0, frame)
 
 
-def test_a_scale_beyond_all_numbers_is_handed_back():
+def test_infinite_scale_is_handed_back():
     tiny = np.where(np.arange(60)[:, np.newaxis] % 2, 1e-310, 0.0) * np.ones(5)
     solver, job = solver_and_job(make_pipeline(StandardScaler(), Ridge(alpha=0.0)), tiny, Y_PIPELINES, BAGS)
     expected, warned = theirs(job, 0)
@@ -548,12 +548,12 @@ def test_other_pipelines_are_not_covered(learner):
         Linear(FitJob(learner, X_PIPELINES, Y_PIPELINES, BAGS, np.arange(5)))
 
 
-def test_settings_that_change_tables_are_not_covered():
+def test_transform_output_setting_is_not_covered():
     with config_context(transform_output="pandas"), pytest.raises(NotCovered, match="transform_output"):
         Linear(FitJob(PIPELINES[0], X_PIPELINES, Y_PIPELINES, BAGS, np.arange(5)))
 
 
-def test_a_regression_of_labels_is_not_covered():
+def test_regressor_of_labels_and_classifier_of_numbers_are_not_covered():
     with pytest.raises(NotCovered):
         Linear(FitJob(Ridge(), X_PIPELINES, (Y_PIPELINES > 0).astype(int), BAGS, np.arange(5), np.arange(2)))
     with pytest.raises(NotCovered):
@@ -562,7 +562,7 @@ def test_a_regression_of_labels_is_not_covered():
 
 @solver_chosen
 @pytest.mark.parametrize("learner", [PIPELINES[0], PIPELINES[1]], ids=str)
-def test_ensembles_are_fitted_by_it(learner):
+def test_bagged_models_use_the_linear_solver(learner):
     model = BaggedRegressor(learner, n_bags=4, random_state=0).fit(X_PIPELINES, Y_PIPELINES)
     plain = BaggedRegressor(learner, n_bags=4, random_state=0, solver="scikit-learn").fit(X_PIPELINES, Y_PIPELINES)
     assert str(model.solver_) == "linear"

@@ -82,7 +82,7 @@ def solved(solver, job):
 
 @solver_compared
 @pytest.mark.parametrize("table", TABLES)
-def test_predictions_are_scikit_learns_to_the_last_bit(table):
+def test_predictions_have_scikit_learns_bits(table):
     compared = 0
     for case in range(40):
         rng = np.random.default_rng([TABLES.index(table), case])
@@ -108,7 +108,7 @@ def test_predictions_are_scikit_learns_to_the_last_bit(table):
 
 @pytest.mark.parametrize("algorithm", ["kd_tree", "ball_tree", "brute"])
 @pytest.mark.parametrize("targets", ["real", "whole"])
-def test_without_ties_scikit_learn_is_not_asked(monkeypatch, algorithm, targets):
+def test_without_ties_scikit_learn_does_not_search(monkeypatch, algorithm, targets):
     monkeypatch.setattr(neighbours._Neighbours, "_by_scikit_learn", lambda *_: pytest.fail("it was asked"))
     y = Y if targets == "real" else np.rint(3 * Y)
     job = job_of(KNeighborsRegressor(3, algorithm=algorithm), X, y, ClassicalBagging().resolve(200).draw(5, 0))
@@ -116,7 +116,7 @@ def test_without_ties_scikit_learn_is_not_asked(monkeypatch, algorithm, targets)
     solver.structure.predictor(Points(POINTS))([model for _, model in solved(solver, job)])
 
 
-def test_a_tie_at_the_last_place_is_settled_by_scikit_learn():
+def test_tie_at_the_last_place_is_left_to_scikit_learn():
     rows, y = np.array([[0.0], [1.0], [-1.0], [5.0], [6.0], [7.0]]), np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
     answers = set()
     for bag in ([0, 1, 2, 3, 4, 5], [0, 2, 1, 3, 4, 5]):
@@ -128,7 +128,7 @@ def test_a_tie_at_the_last_place_is_settled_by_scikit_learn():
     assert answers == {0.5, 1.0}  # either row at distance 1, by the order in the bag
 
 
-def test_copies_of_a_row_that_are_left_may_take_the_place_of_another_at_the_same_distance():
+def test_copies_of_rows_at_the_same_distance_are_chosen_like_in_scikit_learn():
     rows, y = np.array([[0.0], [1.0], [-1.0], [5.0], [6.0]]), np.arange(5.0)
     for seed in range(30):
         bag = np.random.default_rng(seed).permutation([1, 2, 2, 3, 3, 4, 4, 4])
@@ -139,7 +139,7 @@ def test_copies_of_a_row_that_are_left_may_take_the_place_of_another_at_the_same
 
 
 @pytest.mark.parametrize("share", [0.001, 0.2, 1.0])
-def test_a_search_that_is_not_deep_enough_is_made_up_for(share, monkeypatch):
+def test_too_shallow_search_still_gives_scikit_learns_predictions(share, monkeypatch):
     learner = KNeighborsRegressor(5)
     job = job_of(learner, X, Y, Subbagging(0.1).resolve(200).draw(6, 0))
     monkeypatch.setattr(neighbours, "_SHORTFALL", 0.9)
@@ -151,7 +151,7 @@ def test_a_search_that_is_not_deep_enough_is_made_up_for(share, monkeypatch):
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
-def test_rows_outside_of_the_bag_cannot_move_a_bit(weights):
+def test_rows_outside_the_bag_do_not_change_a_bit(weights):
     bag, points = np.arange(100), np.concatenate([POINTS, X[:5]])
     lines = []
     for junk in (X[100:], POINTS[np.arange(100) % 30], np.full((100, 4), 1e139), np.repeat(X[:1], 100, axis=0)):
@@ -161,7 +161,7 @@ def test_rows_outside_of_the_bag_cannot_move_a_bit(weights):
     assert all(line.tobytes() == lines[0].tobytes() for line in lines)
 
 
-def test_a_line_depends_neither_on_the_other_models_nor_on_the_thread():
+def test_predictions_do_not_depend_on_other_models_or_threads():
     job = job_of(KNeighborsRegressor(5), X.round(1), Y, Subbagging(0.5).resolve(200).draw(12, 0))
     solver = Neighbours(job)
     models = [model for _, model in solved(solver, job)]
@@ -174,7 +174,7 @@ def test_a_line_depends_neither_on_the_other_models_nor_on_the_thread():
 
 @pytest.mark.parametrize("framed", [False, True])
 @pytest.mark.parametrize("kind", [KNeighborsRegressor, KNeighborsClassifier])
-def test_estimators_are_those_of_scikit_learn(kind, framed):
+def test_estimators_equal_scikit_learns(kind, framed):
     table = pd.DataFrame(X, columns=list("abcd")) if framed else X
     y, classes = (Y, None) if kind is KNeighborsRegressor else (np.where(Y > 0, "p", "n"), np.array(["n", "p"]))
     bag = np.arange(50, 170)
@@ -186,7 +186,7 @@ def test_estimators_are_those_of_scikit_learn(kind, framed):
     np.testing.assert_array_equal(built.predict(table[:9]), fitted.predict(table[:9]))
 
 
-def test_bags_for_which_scikit_learn_searches_otherwise_are_handed_back():
+def test_bags_that_scikit_learn_searches_differently_are_handed_back():
     bags = [np.arange(100), np.arange(100)]
     solver = Neighbours(job_of(KNeighborsRegressor(5), X, Y, bags))
     assert solver.fit(np.arange(4), 0) is None  # it has no five neighbours
@@ -208,13 +208,13 @@ def test_bags_for_which_scikit_learn_searches_otherwise_are_handed_back():
     ],
     ids=str,
 )
-def test_what_is_not_covered_says_why(learner, reason):
+def test_uncovered_parameters_are_named(learner, reason):
     with pytest.raises(NotCovered, match=reason):
         Neighbours(job_of(learner, X, Y, [np.arange(100)]))
 
 
 @pytest.mark.parametrize("count", [np.int64, np.int32, np.uint8])
-def test_a_number_of_neighbours_may_be_numpys(count):
+def test_n_neighbors_may_be_a_numpy_integer(count):
     model, plain = (
         BaggedRegressor(KNeighborsRegressor(kind(5), leaf_size=kind(30)), n_bags=10, random_state=0).fit(X, Y)
         for kind in (count, int)
@@ -223,7 +223,7 @@ def test_a_number_of_neighbours_may_be_numpys(count):
     np.testing.assert_array_equal(model.predict(POINTS), plain.predict(POINTS))
 
 
-def test_small_bags_of_a_large_table_and_values_without_finite_distances_are_not_covered():
+def test_small_bags_of_large_tables_and_huge_values_are_not_covered():
     table = np.random.default_rng(0).normal(size=(5000, 2))
     with pytest.raises(NotCovered, match="few of the rows"):
         Neighbours(job_of(KNeighborsRegressor(), table, table[:, 0], [np.arange(20)]))
@@ -234,7 +234,7 @@ def test_small_bags_of_a_large_table_and_values_without_finite_distances_are_not
 
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree", "ball_tree"])
 @pytest.mark.parametrize("unit", [1e160, 1e154, 1e-154, 1e-158, 1e-162])
-def test_distances_whose_squares_are_no_floats_are_those_of_scikit_learn(algorithm, unit):
+def test_distances_that_overflow_when_squared_equal_scikit_learns(algorithm, unit):
     rng = np.random.default_rng(0)
     for n, d in ((12, 8), (60, 2)):
         rows, y = rng.normal(size=(n, d)) * unit, rng.normal(size=n)
@@ -245,7 +245,7 @@ def test_distances_whose_squares_are_no_floats_are_those_of_scikit_learn(algorit
             np.testing.assert_array_equal(ours, theirs)
 
 
-def test_points_that_are_not_covered_are_for_scikit_learn():
+def test_points_that_are_not_covered_are_left_to_scikit_learn():
     structure = Neighbours(job_of(KNeighborsRegressor(), X, Y, [np.arange(100)])).structure
     assert structure.predictor(Points(np.where(POINTS > 2, np.inf, POINTS))) is None
     assert structure.predictor(Points(np.where(POINTS > 2, 1e154, POINTS))) is None
@@ -255,7 +255,7 @@ def test_points_that_are_not_covered_are_for_scikit_learn():
     assert brute.predictor(Points(POINTS.astype(np.float32))) is None
 
 
-def test_a_pickled_structure_has_no_tree():
+def test_pickled_structure_has_no_search_tree():
     structure = Neighbours(job_of(KNeighborsRegressor(), X, Y, [np.arange(100)])).structure
     before = len(pickle.dumps(structure))
     structure.predictor(Points(POINTS))([RowsOfBag(np.arange(100))])
@@ -264,7 +264,7 @@ def test_a_pickled_structure_has_no_tree():
 
 @solver_chosen
 @pytest.mark.parametrize("scheme", [Subbagging(0.5), ClassicalBagging(), BernoulliSubbagging(0.5)], ids=str)
-def test_a_bagged_model_is_that_of_one_fit_per_bag(scheme):
+def test_bagged_neighbours_equal_one_fit_per_bag(scheme):
     options = {"scheme": scheme, "n_bags": 20, "random_state": 0}
     ours = BaggedRegressor(KNeighborsRegressor(), **options).fit(X, Y)
     slow = BaggedRegressor(KNeighborsRegressor(), solver="scikit-learn", **options).fit(X, Y)
@@ -279,7 +279,7 @@ def test_a_bagged_model_is_that_of_one_fit_per_bag(scheme):
     np.testing.assert_array_equal(ours.bag_predictions(POINTS), slow.bag_predictions(POINTS))
 
 
-def test_a_bag_with_too_few_rows_fails_as_in_scikit_learn():
+def test_bag_with_too_few_rows_fails_like_in_scikit_learn():
     model = BaggedRegressor(KNeighborsRegressor(150), n_bags=4, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="Expected n_neighbors <= n_samples_fit"):
         model.predict(POINTS)

@@ -60,7 +60,7 @@ def dense(found):
 
 @pytest.mark.parametrize("name", BRANCHES)
 @solver_compared
-def test_matrices_are_those_of_the_pipeline_in_the_bag_and_outside_of_it(name):
+def test_matrices_equal_the_pipelines_inside_and_outside_the_bag(name):
     pipeline, columns = clone(BRANCHES[name][0]), BRANCHES[name][1]
     branch, rows = branch_of(clone(pipeline), columns), RNG_BRANCH.integers(0, N_BRANCH // 2, N_BRANCH)
     seen = branch.look(FRAME_BRANCH)
@@ -74,7 +74,7 @@ def test_matrices_are_those_of_the_pipeline_in_the_bag_and_outside_of_it(name):
 
 @pytest.mark.parametrize("name", BRANCHES)
 @solver_compared
-def test_rows_outside_of_the_bag_have_no_part_in_what_is_found(name):
+def test_rows_outside_the_bag_do_not_affect_what_is_found(name):
     branch, rows = branch_of(*BRANCHES[name]), np.arange(20)
     other = FRAME_BRANCH.copy()
     other.loc[20:, "age"], other.loc[20:, "rooms"], other.loc[20:, "town"] = 1e9, 77, "Aachen"
@@ -85,7 +85,7 @@ def test_rows_outside_of_the_bag_have_no_part_in_what_is_found(name):
 
 
 @solver_compared
-def test_of_equally_rare_categories_the_first_in_order_are_put_together_and_the_unknown_joins_them():
+def test_ties_among_rare_categories_go_to_the_first_and_unknown_ones_count_as_rare():
     branch = branch_of(*BRANCHES["categories"])
     frame = pd.DataFrame({"town": list("ccbbaad")})
     seen = branch.look(frame)
@@ -99,7 +99,7 @@ def test_of_equally_rare_categories_the_first_in_order_are_put_together_and_the_
 
 
 @solver_compared
-def test_only_functions_that_are_known_to_look_at_each_row_by_itself_are_covered():
+def test_only_functions_declared_row_by_row_are_covered():
     def ranks(frame):
         return frame.rank().to_numpy(dtype=float)
 
@@ -136,7 +136,7 @@ def test_only_functions_that_are_known_to_look_at_each_row_by_itself_are_covered
     ],
 )
 @solver_compared
-def test_other_steps_and_parameters_are_refused_with_the_reason(steps, columns, why):
+def test_other_steps_and_parameters_are_not_covered(steps, columns, why):
     with pytest.raises(NotCovered, match=why):
         branch_of(make_pipeline(*steps), columns)
 
@@ -152,13 +152,13 @@ def test_other_steps_and_parameters_are_refused_with_the_reason(steps, columns, 
     ],
 )
 @solver_compared
-def test_numbers_of_which_the_arithmetic_is_another_are_not_looked_at(column, why):
+def test_columns_of_other_number_types_are_not_covered(column, why):
     with pytest.raises(NotCovered, match=why):
         branch_of(make_pipeline(FILLED, StandardScaler()), ["age"]).look(column.to_frame("age"))
 
 
 @solver_compared
-def test_a_function_that_fails_on_some_row_is_left_to_the_bags_that_have_it():
+def test_function_that_fails_on_a_row_is_not_covered():
     branch = branch_of(*BRANCHES["dates"])
     with pytest.raises(NotCovered, match="date_parts fails on some rows"):
         branch.look(pd.DataFrame({"seen": ["never", "2024-01-01"]}))
@@ -176,7 +176,7 @@ def transformer(**changed):
 
 @pytest.mark.parametrize("number", range(5))
 @solver_compared
-def test_a_filled_transformer_is_the_fitted_one_and_its_matrix_the_one_that_was_made(number):
+def test_filled_transformer_equals_the_fitted_one(number):
     _, X, _, rows, _, _ = drawn = case(number)
     unfitted = drawn.learner[0]
     reader = ColumnReader.of(unfitted, list(X.columns))
@@ -200,14 +200,14 @@ def test_a_filled_transformer_is_the_fitted_one_and_its_matrix_the_one_that_was_
     ],
 )
 @solver_compared
-def test_other_ways_to_put_columns_together_are_refused(changed, why):
+def test_other_column_transformer_parameters_are_not_covered(changed, why):
     ColumnReader.of(transformer(), NAMES)
     with pytest.raises(NotCovered, match=why):
         ColumnReader.of(transformer(**changed), NAMES)
 
 
 @solver_compared
-def test_a_transformer_that_makes_frames_or_is_fitted_is_refused():
+def test_transformer_with_set_output_or_already_fitted_is_not_covered():
     with pytest.raises(NotCovered, match="has the attribute _sklearn_output_config"):
         ColumnReader.of(transformer().set_output(transform="pandas"), NAMES)
     with pytest.raises(NotCovered, match="has the attribute"):
@@ -215,7 +215,7 @@ def test_a_transformer_that_makes_frames_or_is_fitted_is_refused():
 
 
 @solver_compared
-def test_columns_that_are_read_twice_or_not_at_all_are_refused():
+def test_columns_used_twice_or_not_at_all_are_not_covered():
     for names in (["a", "b"], ["a", "b", "c", "d"], ["a", "b", "b"]):
         with pytest.raises(NotCovered, match="used twice, or not at all"):
             ColumnReader.of(transformer(), names)
@@ -229,7 +229,7 @@ def test_columns_that_are_read_twice_or_not_at_all_are_refused():
     "table", [FRAME_READER.to_numpy(), FRAME_READER[["b", "a", "c"]], FRAME_READER[:0], FRAME_READER["a"]]
 )
 @solver_compared
-def test_other_tables_are_not_looked_at(table):
+def test_other_tables_are_not_covered(table):
     with pytest.raises(NotCovered, match="a table"):
         ColumnReader.of(transformer(), NAMES).look(table)
 
@@ -289,12 +289,12 @@ def pair(request):
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of bags with nearly as many classes as rows
 @pytest.mark.parametrize("number", range(FIRST, FIRST + N_CASES))
 @solver_compared
-def test_models_and_predictions_are_scikit_learns_to_the_last_bit(number):
+def test_models_and_predictions_have_scikit_learns_bits(number):
     assert case(number).is_same()
 
 
 @solver_compared
-def test_ensembles_are_scikit_learns_to_the_last_bit(pair):
+def test_bagged_models_have_scikit_learns_bits(pair):
     model, expected = pair
     assert str(model.solver_) == "reader and trees"
     assert model.estimators_.n_arrays == 6
@@ -303,13 +303,13 @@ def test_ensembles_are_scikit_learns_to_the_last_bit(pair):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @solver_compared
-def test_any_number_of_jobs_gives_the_same_bits(pair, n_jobs):
+def test_n_jobs_does_not_change_bits(pair, n_jobs):
     model, expected = pair
     check_same(clone(model).set_params(n_jobs=n_jobs).fit(X, LABELS if hasattr(model, "classes_") else Y), expected)
 
 
 @solver_compared
-def test_without_the_library_scikit_learn_fits_and_models_that_were_solved_predict_the_same_bits(pair, monkeypatch):
+def test_without_the_library_scikit_learn_fits_and_predicts_the_same_bits(pair, monkeypatch):
     model, expected = pair
     kept = pickle.dumps(model)
     monkeypatch.setattr(loading, "PATH", loading.PATH.with_name("nothing.so"))
@@ -329,7 +329,7 @@ def test_pickled_models_are_the_same(pair):
 
 @pytest.mark.parametrize("rows", [[7], [0, 3, 11]])
 @solver_compared
-def test_rows_are_forgotten_as_if_they_had_never_been_there(pair, rows):
+def test_forget_equals_a_fit_without_the_rows(pair, rows):
     model, expected = pair
     without = forget(model, rows)
     assert without.estimators_.n_arrays == 6
@@ -340,14 +340,14 @@ def test_rows_are_forgotten_as_if_they_had_never_been_there(pair, rows):
 
 
 @solver_compared
-def test_rows_with_new_categories_are_learned():
+def test_learn_accepts_new_categories():
     more = X[:2].assign(town="Aalen").set_axis([N_TREES, N_TREES + 1])
     some, plain = fitted(), fitted(solver="scikit-learn")
     check_same(learn(some, more, Y[:2]), learn(plain, more, Y[:2]))
 
 
 @solver_compared
-def test_a_warm_start_goes_on_with_the_same_bits():
+def test_warm_start_has_the_same_bits():
     model = fitted(n_bags=3, warm_start=True)
     model.set_params(n_bags=6).fit(X, Y)
     check_same(model, fitted(solver="scikit-learn"))
@@ -355,7 +355,7 @@ def test_a_warm_start_goes_on_with_the_same_bits():
 
 @pytest.mark.slow
 @solver_compared
-def test_bags_without_rows_and_with_one_class_are_left_out_of_it():
+def test_solver_skips_bags_without_rows_or_with_one_class():
     small = {"scheme": BernoulliSubbagging(0.03), "n_bags": 40}
     model, expected = fitted(classes=True, **small), fitted(classes=True, solver="scikit-learn", **small)
     assert 0 < model.estimators_.n_arrays < 40
@@ -363,7 +363,7 @@ def test_bags_without_rows_and_with_one_class_are_left_out_of_it():
 
 
 @solver_compared
-def test_points_of_other_types_are_for_scikit_learn(pair):
+def test_points_of_other_types_are_left_to_scikit_learn(pair):
     model, expected = pair
     points = [
         X.assign(age=X["age"].astype(np.float32), rooms=X["rooms"].astype(np.float32)),
@@ -380,14 +380,14 @@ def test_points_of_other_types_are_for_scikit_learn(pair):
 
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast")
 @solver_compared
-def test_a_point_that_is_too_far_for_floats_is_refused_by_the_estimator(pair):
+def test_point_that_overflows_raises_in_the_estimator(pair):
     for model in pair:
         with pytest.raises(ValueError, match="too large for dtype"):
             asked(model, X.assign(age=1e80))
 
 
 @solver_compared
-def test_a_line_does_not_depend_on_the_other_models(pair):
+def test_predictions_do_not_depend_on_the_other_models(pair):
     models = pair[0].estimators_
     predict = models.structure.predictor(Points(NEW))
     alone = np.concatenate([predict([model]) for model in models.stored])
@@ -395,7 +395,7 @@ def test_a_line_does_not_depend_on_the_other_models(pair):
 
 
 @solver_compared
-def test_settings_that_change_what_transformers_return_are_left_to_scikit_learn(pair):
+def test_transform_output_setting_is_left_to_scikit_learn(pair):
     structure, job = pair[0].estimators_.structure, case(0).job()
     assert structure.predictor(Points(X)) is not None
     with config_context(transform_output="pandas"):
@@ -418,7 +418,7 @@ def test_other_trees_are_left_to_scikit_learn(learner, why):
 
 
 @solver_compared
-def test_a_pipeline_is_taken_by_its_two_exact_steps():
+def test_solver_needs_exactly_these_two_steps():
     def takes(*steps):
         return TreePipelines.takes(Pipeline([(str(place), step) for place, step in enumerate(steps)]))
 
@@ -431,14 +431,14 @@ def test_a_pipeline_is_taken_by_its_two_exact_steps():
 
 
 @solver_compared
-def test_an_array_has_no_columns_to_read():
+def test_arrays_are_not_covered():
     job = case(0).job()
     with pytest.raises(NotCovered, match="a table of type ndarray"):
         TreePipelines(type(job)(job.learner, np.zeros((3, 2)), np.zeros(3), job.bags, job.seeds))
 
 
 @solver_compared
-def test_a_function_of_ones_own_is_left_to_scikit_learn():
+def test_functions_of_the_user_are_left_to_scikit_learn():
     model = model_of()
     model.estimator.steps[0][1].transformers[1][1].steps[0][1].func = lambda frame: frame.astype(str)
     assert "each row independently" in model.set_params(n_bags=2).fit(X, Y).solver_.why

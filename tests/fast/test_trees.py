@@ -48,13 +48,13 @@ def as_bytes(model):
 
 @solver_compared
 @pytest.mark.parametrize("share", range(SHARES))
-def test_random_cases_give_the_same_bytes_as_scikit_learn(share):
+def test_random_cases_have_scikit_learns_bytes(share):
     count = N_CASES // SHARES
     assert [number for number in range(share * count, (share + 1) * count) if not case(number).is_same()] == []
 
 
 @pytest.mark.parametrize("number", range(40))
-def test_rows_outside_of_the_bag_do_not_move_a_bit(number):
+def test_rows_outside_the_bag_do_not_change_a_bit(number):
     found = case(10_000 + number)
     rng = np.random.default_rng(number)
     outside = np.setdiff1d(np.arange(len(found.y)), found.rows)
@@ -71,7 +71,7 @@ def test_rows_outside_of_the_bag_do_not_move_a_bit(number):
     assert models[0] == models[1]
 
 
-def test_threads_at_once_give_the_same_bytes():
+def test_concurrent_threads_give_the_same_bytes():
     rng = np.random.default_rng(0)
     X, y = np.round(rng.normal(size=(400, 8)), 1), rng.normal(size=400)
     bags = [rng.integers(400, size=rng.integers(50, 600)) for _ in range(12)]
@@ -136,7 +136,7 @@ class Adversary:
 
 @since("scikit-learn", "1.9", "its sort cannot be called")
 @pytest.mark.parametrize("seed", range(5))
-def test_ties_that_a_heap_sort_leaves_are_reproduced(seed):
+def test_ties_after_a_heap_sort_are_reproduced(seed):
     sort = pytest.importorskip("sklearn.utils._sorting")._py_simultaneous_sort
     n, rng = 300, np.random.default_rng(seed)
     adversary = Adversary(n)
@@ -154,7 +154,7 @@ def test_ties_that_a_heap_sort_leaves_are_reproduced(seed):
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0**-20, 2.0**30])
-def test_sums_of_whole_numbers_are_exact(scale):
+def test_sums_of_integers_are_exact(scale):
     y = np.array([-3.0, 0.0, 7.0, 1000.0]) * scale
     assert n_exact_sums(y) == 2**26
     assert n_exact_sums(np.append(y, 2.0**-30 * scale)) == 0
@@ -164,7 +164,7 @@ def test_sums_of_whole_numbers_are_exact(scale):
 
 
 @pytest.mark.parametrize("digits", [0, 1])
-def test_the_order_of_ties_does_not_matter_where_sums_are_exact(digits):
+def test_order_of_ties_does_not_matter_if_sums_are_exact(digits):
     rng = np.random.default_rng(0)
     X, y = np.round(rng.normal(size=(300, 5)), 1), np.round(10 * rng.normal(size=300), digits)
     plan, rows = GrowthPlan(DecisionTreeRegressor(), job_of(DecisionTreeRegressor(), X, y)), np.arange(300)
@@ -182,7 +182,7 @@ def test_the_order_of_ties_does_not_matter_where_sums_are_exact(digits):
     "make",
     [np.asarray, lambda X: pd.DataFrame(X, columns=list("abcd")), lambda X: pl.DataFrame(X, schema=list("abcd"))],
 )
-def test_estimators_have_all_attributes_and_predict(make, data):
+def test_estimators_have_all_attributes_and_can_predict(make, data):
     X, y = data
     table = make(X)
     for learner, targets in ((DecisionTreeRegressor(), y), (DecisionTreeClassifier(), np.where(y > 0, "yes", "no"))):
@@ -195,7 +195,7 @@ def test_estimators_have_all_attributes_and_predict(make, data):
         np.testing.assert_array_equal(predict(solver.structure.stacked([model, model]))[1], expected)
 
 
-def test_classes_that_a_bag_has_not_seen_have_probability_zero(data):
+def test_classes_that_a_bag_lacks_have_probability_zero(data):
     X, y = data[0], np.repeat(["a", "b", "c"], 20)
     solver = Trees(job_of(DecisionTreeClassifier(max_depth=1), X, y))
     models = [solver.fit(rows, 0) for rows in (np.arange(60), np.r_[0:20, 40:60])]
@@ -207,14 +207,14 @@ def test_classes_that_a_bag_has_not_seen_have_probability_zero(data):
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast")
-def test_other_points_are_left_to_the_estimators(data):
+def test_points_that_are_not_covered_are_left_to_the_estimators(data):
     X, y = data
     structure = Trees(job_of(DecisionTreeRegressor(), X, y)).structure
     for points in (X[:, :2], np.where(X > 2, np.nan, X), X * 1e300, X.astype(object), pd.DataFrame(X)):
         assert structure.predictor(Points(points)) is None
 
 
-def test_the_structure_can_be_pickled(data):
+def test_structure_can_be_pickled(data):
     solver = Trees(job_of(DecisionTreeRegressor(), *data))
     model = solver.fit(np.arange(60), 5)
     before = solver.structure.estimator(model, 5)
@@ -266,19 +266,19 @@ def test_without_the_compiled_library_nothing_is_covered(data, monkeypatch, tmp_
         Trees(job_of(DecisionTreeRegressor(), *data))
 
 
-def test_a_scikit_learn_with_other_trees_is_not_covered(data, monkeypatch):
+def test_scikit_learn_with_other_trees_is_not_covered(data, monkeypatch):
     monkeypatch.setattr(trees, "Tree", None)
     with pytest.raises(NotCovered, match="different trees"):
         Trees(job_of(DecisionTreeRegressor(), *data))
 
 
 @pytest.mark.slow
-def test_estimators_can_be_imported_where_private_names_are_gone():
+def test_module_imports_even_if_private_names_are_missing():
     code = "from sklearn.tree import _tree; del _tree.NODE_DTYPE; from stablebag import BaggedRegressor; print('fine')"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "fine\n"
 
 
-def test_rows_that_are_not_in_the_table_are_refused(data):
+def test_rows_outside_the_table_raise(data):
     solver = Trees(job_of(DecisionTreeRegressor(), *data))
     for row in (-1, 60):
         with pytest.raises(IndexError, match="outside of the"):

@@ -1,4 +1,4 @@
-"""An upgrade gives users the bags, predictions and certificates that they had, or the changelog says otherwise."""
+"""An upgrade does not change anybody's bags, predictions and certificates, unless the changelog says so."""
 
 import importlib.util
 import json
@@ -14,9 +14,9 @@ golden = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(golden)
 KEPT = json.loads(golden.FILE.read_text())
 WHAT_TO_DO = (
-    "are others than in tests/golden/numbers.json: whoever upgrades gets other {kind} from the same seed. If that was "
-    "not intended, mend the change. If it was, say in CHANGELOG.md, under Changed, what differs and why, and write the "
-    "file anew: make golden"
+    "differ from tests/golden/numbers.json, so users will get other {kind} from the same seed after an upgrade. If "
+    "this was not intended, fix the change. If it was, describe it in CHANGELOG.md, under Changed, and update the "
+    "file: make golden"
 )
 
 
@@ -40,10 +40,10 @@ def test_the_same_seed_gives_the_same_certificates(now, name):
     assert found == pytest.approx(kept, rel=1e-12), f"The numbers of '{name}' {WHAT_TO_DO.format(kind='numbers')}"
 
 
-def test_nothing_is_left_out_of_the_file(now):
+def test_file_lists_every_number(now):
     assert {kind: list(what) for kind, what in now.items()} == {kind: list(what) for kind, what in KEPT.items()}
 
 
-def test_the_numbers_depend_on_the_seed():
+def test_numbers_depend_on_the_seed():
     model = golden.regressor(golden.SCHEMES["subbagging"]).set_params(random_state=golden.SEED + 1)
     assert golden.exact(model.fit(golden.X, golden.Y)) != KEPT["exact"]["regressor, subbagging"]

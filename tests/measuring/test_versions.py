@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, RegressorMixin
+from scipy import sparse
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -29,7 +30,7 @@ class MeanOfTargets(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        return np.full(len(X), self.mean_)
+        return np.full(X.shape[0], self.mean_)
 
 
 POINTS = np.zeros((3, 1))
@@ -225,6 +226,44 @@ def test_rows_are_the_same_in_another_order_type_and_with_missing_values():
     found = compare_versions(fit(frame, y), fit(other, y), frame)
     assert found.rows.corrected.tolist() == [[7, 7]]
     assert "1 have other values" in joined(found.summary())
+
+
+def test_one_changed_value_is_found_in_every_kind_of_table():
+    X, y = rows_of(40)
+    X[5, 1] = 0.0
+    names = ["a", "b", "c"]
+    texts = pd.DataFrame(X, columns=names).assign(t=[f"text {i % 3}" for i in range(40)], d=pd.Timestamp("2024-05-01"))
+    mean = BaggedRegressor(MeanOfTargets(), scheme=Subbagging(10), n_bags=20, random_state=0)
+
+    def corrected(first, second):
+        old, new = clone(mean).fit(first, y), clone(mean).fit(second, y)
+        return (
+            compare_versions(old, new, first[:3] if not sparse.issparse(first) else first).rows.corrected[:, 1].tolist()
+        )
+
+    other = X.copy()
+    other[7, 2] += 1e-9
+    assert corrected(X, X.copy()) == []
+    assert corrected(X, other) == [7]
+    assert corrected(sparse.csr_array(X), sparse.csc_array(X)) == []
+    assert corrected(sparse.csr_array(X), sparse.csr_array(other)) == [7]
+    assert corrected(texts, texts.astype({"a": object, "t": "category"})) == []
+    for column, value in (("t", "text 7"), ("d", pd.Timestamp("2024-05-02")), ("a", np.nan)):
+        changed = texts.copy()
+        changed.loc[9, column] = value
+        assert corrected(texts, changed) == [9], column
+    swapped = X.copy()
+    swapped[3, [0, 1]] = X[3, [1, 0]]
+    assert corrected(X, swapped) == [3]
+    groups = np.repeat(range(20), 2)
+    reordered = np.arange(40)
+    reordered[[6, 7]] = 7, 6
+    old = clone(mean).fit(X, y, groups=groups)
+    new = clone(mean).fit(X[reordered], y[reordered], groups=groups)
+    assert compare_versions(old, new, X).rows.corrected.tolist() == [[3, 3]]  # the order within a group counts
+    shuffled = np.random.default_rng(0).permutation(20).repeat(2) * 2 + np.tile([0, 1], 20)
+    new = clone(mean).fit(X[shuffled], y[shuffled], groups=groups[shuffled])
+    assert len(compare_versions(old, new, X).rows.corrected) == 0  # that of groups does not
 
 
 def test_rows_matched_by_position_are_pointed_out():

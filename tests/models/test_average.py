@@ -47,7 +47,7 @@ def test_predictions_are_clipped_and_averaged():
     assert average_of([[0], [1], [2]], [0.0, 1.0, 5.0]).prediction([THREE]) == pytest.approx([8 / 3])
 
 
-def test_without_a_row_its_bags_and_its_part_in_the_range_are_gone():
+def test_leaving_out_a_row_drops_its_bags_and_its_effect_on_the_range():
     average = average_of([[0], [1], [2]], [0.0, 1.0, 5.0], rule=ObservedRange())
     # Without row 0, the range is [1, 5], without row 1 as before, and without row 2 it is [0, 1].
     assert average.left_out(THREE).tolist() == [[3.0], [2.5], [0.5]]
@@ -55,14 +55,14 @@ def test_without_a_row_its_bags_and_its_part_in_the_range_are_gone():
     assert average.left_out_at(slice(1, 3), np.tile(THREE, 2)).tolist() == [2.5, 0.5]
 
 
-def test_bags_of_unequal_probability_are_weighted():
+def test_bags_are_weighted_by_their_probabilities():
     average = average_of([[0], [1], [2]], [0.0, 1.0, 5.0], weights=np.array([0.5, 0.25, 0.25]), drawn=False)
     assert average.prediction([THREE]) == [1.5]
     assert average.left_out(THREE)[:, 0] == pytest.approx([5.0, 5 / 3, -1.0])
     assert average.left_out_at(slice(0, 3), np.tile(THREE, 3)) == pytest.approx([5.0, 5 / 3, -1.0])
 
 
-def test_how_much_bags_differ():
+def test_deviation_and_extent_measure_how_much_bags_differ():
     average = average_of([[0], [1], [2]], [0.0, 1.0, 5.0], rule=ObservedRange())
     outputs = average.outputs(THREE)  # 0, 1 and 5, with mean 2
     assert average.deviation(outputs) == pytest.approx([math.sqrt(14 / 3)])
@@ -70,7 +70,7 @@ def test_how_much_bags_differ():
     assert average.deviation(outputs * 1e300) == pytest.approx([math.sqrt(14 / 3) * 1e300])
 
 
-def test_a_row_in_every_bag_is_named():
+def test_error_names_the_row_in_every_bag():
     average = average_of([[0, 1], [0, 2]], [0.0, 1.0, 5.0])
     with pytest.raises(ValueError, match="With 2 bags, row 0 is never left out"):
         average.left_out(np.zeros((2, 1)))
@@ -79,7 +79,7 @@ def test_a_row_in_every_bag_is_named():
     assert at[1:].tolist() == [5.0, 3.0]
 
 
-def test_without_the_only_row_of_a_class_empty_bags_give_it_nothing():
+def test_empty_bags_give_a_class_without_rows_no_probability():
     average = average_of([[], [0]], ["a", "a", "b"], classes=np.array(["a", "b"]))
     raw = np.array([[[0.5, 0.5]], [[1.0, 0.0]]])
     assert {row: shares.tolist() for row, shares in average.lonely_units.items()} == {2: [1.0, 0.0]}
@@ -87,7 +87,7 @@ def test_without_the_only_row_of_a_class_empty_bags_give_it_nothing():
     assert average.empty_without_a_lonely_unit == 0.5
 
 
-def test_the_middle_of_an_interval_that_is_as_long_as_floats_are():
+def test_middle_of_the_longest_interval_does_not_overflow():
     assert middle((1.0, 4.0)) == 2.5
     assert middle((1.2e308, 1.6e308)) == pytest.approx(1.4e308)
     assert middle((-1.7e308, 1.7e308)) == 0.0

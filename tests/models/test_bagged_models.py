@@ -57,14 +57,14 @@ def classifier():
 
 
 @pytest.mark.parametrize("function", [*OF_NUMBERS, *OF_CLASSES])
-def test_every_function_of_a_model_says_what_to_pass_of_a_pipeline(function, regressor, classifier):
+def test_every_function_says_which_part_of_a_pipeline_to_pass(function, regressor, classifier):
     ask, model = (OF_NUMBERS | OF_CLASSES)[function], classifier if function in OF_CLASSES else regressor
     sentence = "pass pipeline[-1]. Pass it the rows that pipeline[:-1].transform(X) returns. The results are then about"
     with pytest.raises(TypeError, match=re.escape(sentence)):
         ask(model)
 
 
-def test_what_the_sentence_says_works(regressor, classifier):
+def test_passing_that_part_of_the_pipeline_works(regressor, classifier):
     rows = regressor[:-1].transform(X)
     assert len(predict_interval(regressor[-1], rows).lower) == 50
     assert leave_one_out(regressor[-1], rows).left_out.shape == (50, 50)
@@ -73,7 +73,7 @@ def test_what_the_sentence_says_works(regressor, classifier):
     assert len(predict_interval(whole, X).lower) == 50
 
 
-def test_of_a_search_it_is_the_best_estimator():
+def test_functions_say_to_pass_the_best_estimator_of_a_search():
     search = GridSearchCV(BaggedRegressor(Ridge(), n_bags=30, random_state=0), {"estimator__alpha": [1, 2]}, cv=2)
     with pytest.raises(TypeError, match=r"must be a fitted BaggedRegressor. Got .*: for other regressors, use"):
         predict_interval(search, X)
@@ -84,7 +84,7 @@ def test_of_a_search_it_is_the_best_estimator():
     assert len(predict_interval(search.best_estimator_, X).lower) == 50
 
 
-def test_searches_of_pipelines_and_transformed_targets_are_looked_through(regressor):
+def test_bagged_model_is_found_inside_nested_searches_and_pipelines(regressor):
     search = GridSearchCV(regressor, {"baggedregressor__scheme__bag_size": [0.4, 0.5]}, cv=2).fit(X, y)
     with pytest.raises(TypeError, match=re.escape("pass search.best_estimator_[-1]. The results then")) as error:
         certify(search)
@@ -94,7 +94,7 @@ def test_searches_of_pipelines_and_transformed_targets_are_looked_through(regres
         leave_one_out(logs, X)
 
 
-def test_what_has_nothing_bagged_inside_is_refused_for_its_own_reason():
+def test_models_without_a_bagged_model_inside_get_another_message():
     with pytest.raises(
         TypeError, match=r"a fitted BaggedRegressor or BaggedClassifier. Got .*: for other estimators, use"
     ):
@@ -116,13 +116,13 @@ def test_error_for_swapped_arguments_says_that_the_model_comes_first(function):
         function(BaggedRegressor, X)
 
 
-def test_a_bagged_model_has_to_be_fitted():
+def test_unfitted_bagged_model_raises_unless_allowed():
     with pytest.raises(NotFittedError):
         predict_interval(BaggedRegressor(), X)
     check_bagged(BaggedRegressor(), "it", fitted=False)
 
 
-def test_functions_of_one_output_ask_for_it():
+def test_functions_of_one_output_reject_a_model_of_several():
     both = BaggedRegressor(Ridge(), n_bags=5, random_state=0).fit(X, np.column_stack([y, -y]))
     for function in (predict_interval, suspects):
         with pytest.raises(

@@ -14,7 +14,7 @@ from stablebag.models.parallel import on_notice
 # ----------------------------------------------------------------------------------------------------------- kept files
 
 
-def test_what_is_written_is_read_by_its_name(tmp_path):
+def test_written_files_are_read_by_name(tmp_path):
     files = FileCache(tmp_path / "new", ".txt")
     assert files.read("a", Path.read_text, "none") == "none"
     files.write("a", lambda path: path.write_text("first"))
@@ -27,7 +27,7 @@ def test_what_is_written_is_read_by_its_name(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["contents", "reader"])
-def test_what_is_damaged_is_set_aside_and_told(tmp_path, damage):
+def test_damaged_file_is_renamed_and_reported(tmp_path, damage):
     files, told = FileCache(tmp_path, ".txt"), []
     files.write("a", lambda path: path.write_text("7"))
     (path,) = tmp_path.iterdir()
@@ -45,7 +45,7 @@ def test_what_is_damaged_is_set_aside_and_told(tmp_path, damage):
     assert [left.name for left in tmp_path.iterdir()] == [aside]
 
 
-def test_what_cannot_be_written_leaves_nothing(tmp_path):
+def test_failed_write_leaves_no_file(tmp_path):
     files = FileCache(tmp_path, ".txt")
     with pytest.raises(OSError, match="full"):
         files.write("a", lambda path: (_ for _ in ()).throw(OSError("full")))
@@ -74,7 +74,7 @@ def counts(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_interrupted_fit_goes_on_where_it_stopped(data, tmp_path, told, n_jobs):
+def test_interrupted_fit_continues_where_it_stopped(data, tmp_path, told, n_jobs):
     (fits := tmp_path / "fits").mkdir()
     model = BaggedRegressor(Sleeper(str(fits), 0.01), n_bags=12, n_jobs=n_jobs, random_state=0)
 
@@ -95,7 +95,7 @@ def test_an_interrupted_fit_goes_on_where_it_stopped(data, tmp_path, told, n_job
 
 
 @pytest.mark.parametrize("learner", [DecisionTreeClassifier(), DecisionTreeClassifier(max_features=1)])
-def test_what_is_kept_is_what_is_made_to_the_last_bit(data, tmp_path, told, learner):
+def test_stored_fits_have_the_same_bits_as_new_ones(data, tmp_path, told, learner):
     X, y = data
     fresh = BaggedClassifier(learner, n_bags=30, random_state=0).fit(X, y > 0)
     for n_bags in (20, 30):  # some kept, some made
@@ -106,7 +106,7 @@ def test_what_is_kept_is_what_is_made_to_the_last_bit(data, tmp_path, told, lear
     assert kept.solver_ == fresh.solver_
 
 
-def test_refits_are_kept_like_bags(data, tmp_path, told):
+def test_refits_are_stored_too(data, tmp_path, told):
     X, y = data
     fresh = leave_one_out_refit(Ridge(), X, y, X[:3], rows=range(5), random_state=0)
     for _ in range(2):
@@ -116,7 +116,7 @@ def test_refits_are_kept_like_bags(data, tmp_path, told):
     assert told == [f"5 of 5 fits were loaded from {tmp_path}."]
 
 
-def test_nothing_is_taken_for_what_it_is_not(data, tmp_path, told):
+def test_stored_fits_are_not_reused_if_anything_differs(data, tmp_path, told):
     X, y = data
     tree = DecisionTreeRegressor()
     with keep_fits(tmp_path):
@@ -131,7 +131,7 @@ def test_nothing_is_taken_for_what_it_is_not(data, tmp_path, told):
     assert told == []
 
 
-def test_a_damaged_fit_is_set_aside_and_made_again(data, tmp_path, told):
+def test_damaged_fit_is_renamed_and_fitted_again(data, tmp_path, told):
     X, y = data
     model = BaggedRegressor(DecisionTreeRegressor(), n_bags=5, random_state=0)
     with keep_fits(tmp_path):
@@ -145,7 +145,7 @@ def test_a_damaged_fit_is_set_aside_and_made_again(data, tmp_path, told):
     assert len(told) == 2
 
 
-def test_a_function_without_a_name_is_fitted_but_not_kept(data, tmp_path):
+def test_fits_of_a_lambda_are_not_stored(data, tmp_path):
     X, y = data
     with keep_fits(tmp_path):
         BaggedRegressor(FunctionRegressor(lambda X, y, seed: lambda points: points[:, 0]), n_bags=3).fit(X, y)
@@ -153,7 +153,7 @@ def test_a_function_without_a_name_is_fitted_but_not_kept(data, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions")
-def test_a_folder_to_which_others_may_write_is_refused(tmp_path):
+def test_folder_that_others_can_write_to_raises(tmp_path):
     tmp_path.chmod(0o777)
     with (
         pytest.raises(PermissionError, match=r"^Other users can write to the folder .* chmod go-w"),

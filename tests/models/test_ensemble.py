@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import pickle
+import re
 
 import joblib
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, StackingClassifier, StackingRegressor
 from sklearn.exceptions import NotFittedError
@@ -41,6 +43,7 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.models.ensemble import changed_settings
 from stablebag.models.fitted import Fitted
 from stablebag.proving.outputs import ClassOutputs, UnboundedOutputs
 
@@ -84,7 +87,7 @@ WITH_DECISIONS = {
     **STRICT,
 )
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge", "ignore::sklearn.exceptions.ConvergenceWarning")
-def test_scikit_learns_own_checks_pass(estimator, check):
+def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 
 
@@ -119,7 +122,7 @@ def one_nearest(X, y, points):
 
 @pytest.mark.parametrize("solver", ["auto", "scikit-learn"])
 @pytest.mark.parametrize("scheme", [Subbagging(2), ClassicalBagging(3), BernoulliSubbagging(0.4)], ids=str)
-def test_all_bags_are_algorithm_2(scheme, solver):
+def test_n_bags_all_is_algorithm_2_of_the_paper(scheme, solver):
     rng = np.random.default_rng(0)
     X, y, points = rng.normal(size=(5, 1)), rng.random(5), rng.normal(size=(4, 1))
     model = BaggedRegressor(KNeighborsRegressor(1), scheme=scheme, n_bags="all", solver=solver).fit(X, y)
@@ -139,7 +142,7 @@ def first_target(X, y, seed):
 
 
 @pytest.mark.parametrize("scheme", [Subbagging(2), ClassicalBagging(3)], ids=str)
-def test_learners_that_depend_on_the_order_can_have_every_order_listed(scheme):
+def test_n_bags_all_lists_every_order_if_order_matters(scheme):
     X, y = np.arange(4.0)[:, None], np.array([0.0, 1.0, 5.0, 10.0])
     learner = FunctionRegressor(first_target, order_matters=True)
     model = BaggedRegressor(learner, scheme=scheme, n_bags="all").fit(X, y)
@@ -150,7 +153,7 @@ def test_learners_that_depend_on_the_order_can_have_every_order_listed(scheme):
 
 
 @pytest.mark.slow
-def test_many_bags_come_near_to_all(seed):
+def test_many_drawn_bags_approach_all_bags(seed):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(6, 1)), rng.random(6)
     settings = {"estimator": DecisionTreeRegressor(random_state=0), "scheme": Subbagging(3)}
@@ -161,7 +164,7 @@ def test_many_bags_come_near_to_all(seed):
     assert np.abs(exact.predict(X) - drawn.predict(X)).max() < radius
 
 
-def test_a_support_that_is_too_large_or_infinite_is_refused_with_its_size(diabetes):
+def test_n_bags_all_raises_if_there_are_too_many_bags(diabetes):
     X, y = diabetes
     with pytest.raises(ValueError, match=r"there are infinitely many .Poissonized bagging.*n_bags=10000"):
         BaggedRegressor(scheme=PoissonizedBagging(), n_bags="all").fit(X, y)
@@ -190,7 +193,7 @@ def coin(X, y, seed):
 # ---------------------------------------------------------------------------------------------------------- warm starts
 
 
-def test_a_warm_start_fits_only_the_new_bags_and_equals_a_cold_one(diabetes):
+def test_warm_start_fits_only_new_bags_and_equals_a_cold_start(diabetes):
     X, y = diabetes
     warm = BaggedRegressor(RowRecorder(), n_bags=10, warm_start=True, random_state=4).fit(X, y)
     first = list(warm.estimators_)
@@ -202,14 +205,14 @@ def test_a_warm_start_fits_only_the_new_bags_and_equals_a_cold_one(diabetes):
     np.testing.assert_array_equal(warm.predict(X), cold.predict(X))
 
 
-def test_a_warm_start_without_a_seed_goes_on_with_the_same_streams(diabetes):
+def test_warm_start_without_a_seed_continues_the_same_streams(diabetes):
     X, y = diabetes
     model = BaggedRegressor(n_bags=5, warm_start=True).fit(X, y)
     before = model.bags_
     assert model.set_params(n_bags=8).fit(X, y).bags_[:5] == before
 
 
-def test_a_warm_start_refuses_fewer_bags_and_other_data(diabetes):
+def test_warm_start_raises_for_fewer_bags_or_other_data(diabetes):
     X, y = diabetes
     model = BaggedRegressor(n_bags=5, warm_start=True, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"must be at least 5. Got 3: .*Use more bags"):
@@ -222,7 +225,7 @@ def test_a_warm_start_refuses_fewer_bags_and_other_data(diabetes):
         model.set_params(scheme=Subbagging(0.5), n_bags=5).fit(X, y)
 
 
-def test_without_warm_start_a_fit_begins_anew(diabetes):
+def test_without_warm_start_fit_starts_from_scratch(diabetes):
     X, y = diabetes
     model = BaggedRegressor(n_bags=5, random_state=0).fit(X, y)
     assert len(model.set_params(n_bags=3).fit(X[:50], y[:50]).estimators_) == 3
@@ -232,7 +235,7 @@ def test_without_warm_start_a_fit_begins_anew(diabetes):
 # ------------------------------------------------------------------------------------------------- scikit-learn's world
 
 
-def test_clones_searches_and_scores(diabetes):
+def test_clone_grid_search_and_score_work(diabetes):
     X, y = diabetes
     model = BaggedRegressor(DecisionTreeRegressor(), n_bags=4, random_state=0)
     assert str(clone(model).get_params()) == str(model.get_params())
@@ -264,21 +267,21 @@ def test_models_survive_pickle_joblib_and_skops(scheme, diabetes, tmp_path):
         assert certify(copy) == certify(model)
 
 
-def test_tags_are_those_of_the_learner():
+def test_tags_are_the_learners():
     for learner in (DecisionTreeRegressor(), Ridge(), KNeighborsRegressor(), FunctionRegressor(slope)):
         for name in ("sparse", "allow_nan", "string"):
             ours, theirs = get_tags(BaggedRegressor(learner)).input_tags, get_tags(learner).input_tags
             assert getattr(ours, name) == getattr(theirs, name)
 
 
-def test_a_model_shows_itself_as_html(diabetes):
+def test_model_has_an_html_representation(diabetes):
     html = BaggedRegressor(Ridge(), n_bags=3)._repr_html_()
     assert "Ridge" in html
     if not sklearn.__version__.startswith("1.6."):  # which shows no parameters that have their default
         assert "Subbagging(bag_size=0.5)" in html
 
 
-def test_metadata_is_routed(diabetes):
+def test_fit_routes_metadata_to_the_learner(diabetes):
     X, y = diabetes
     weight = np.linspace(0, 1, len(y))
     with sklearn.config_context(enable_metadata_routing=True):
@@ -294,7 +297,7 @@ def test_metadata_is_routed(diabetes):
         assert make_pipeline(StandardScaler(), BaggedRegressor(n_bags=2)).fit(X, y).score(X, y) > 0
 
 
-def test_weights_reach_a_pipelines_step_by_name_without_routing(diabetes):
+def test_weights_can_be_passed_to_a_named_pipeline_step(diabetes):
     X, y = diabetes
     pipeline = make_pipeline(StandardScaler(), RowRecorder())
     model = BaggedRegressor(pipeline, n_bags=2, random_state=0).fit(X, y, rowrecorder__sample_weight=np.arange(442))
@@ -327,7 +330,7 @@ class Counter:
 
 @pytest.mark.skipif(not hasattr(BaggedRegressor, "set_callbacks"), reason="scikit-learn has callbacks since 1.9")
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_progress_is_told_to_scikit_learns_callbacks(diabetes, n_jobs):
+def test_scikit_learn_callbacks_get_the_progress(diabetes, n_jobs):
     X, y = diabetes
     counter = Counter()
     BaggedRegressor(n_bags=12, n_jobs=n_jobs).set_callbacks(counter).fit(X, y)
@@ -337,7 +340,7 @@ def test_progress_is_told_to_scikit_learns_callbacks(diabetes, n_jobs):
 
 
 @pytest.mark.skipif(not hasattr(BaggedRegressor, "set_callbacks"), reason="scikit-learn has callbacks since 1.9")
-def test_a_callback_cannot_stop_early_what_a_certificate_counts(diabetes):
+def test_callback_that_stops_early_raises(diabetes):
     X, y = diabetes
     with pytest.raises(ValueError, match="tried to stop the fit early"):
         BaggedRegressor(n_bags=12).set_callbacks(Counter(stop_after=3)).fit(X, y)
@@ -345,7 +348,7 @@ def test_a_callback_cannot_stop_early_what_a_certificate_counts(diabetes):
 
 @pytest.mark.skipif(not hasattr(BaggedRegressor, "set_callbacks"), reason="scikit-learn has callbacks since 1.9")
 @pytest.mark.parametrize("learner", [None, SVR()])  # one with a solver, and one without
-def test_a_scoring_monitor_has_the_score_of_the_bags_so_far_after_each_and_of_all(diabetes, learner):
+def test_scoring_monitor_scores_the_bags_fitted_so_far(diabetes, learner):
     from sklearn.callback import ScoringMonitor
 
     X, y = diabetes[0][:60], diabetes[1][:60]
@@ -360,7 +363,7 @@ def test_a_scoring_monitor_has_the_score_of_the_bags_so_far_after_each_and_of_al
 
 
 @pytest.mark.skipif(not hasattr(BaggedRegressor, "set_callbacks"), reason="scikit-learn has callbacks since 1.9")
-def test_a_scoring_monitor_of_all_possible_bags_has_the_score_of_all(iris):
+def test_scoring_monitor_with_n_bags_all_scores_the_final_model(iris):
     from sklearn.callback import ScoringMonitor
 
     X, y, monitor = iris[0][::30], iris[1][::30], ScoringMonitor(scoring="accuracy")
@@ -370,7 +373,7 @@ def test_a_scoring_monitor_of_all_possible_bags_has_the_score_of_all(iris):
 
 @pytest.mark.skipif(not hasattr(BaggedRegressor, "set_callbacks"), reason="scikit-learn has callbacks since 1.9")
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_callback_of_the_learner_is_called_in_every_bag_of_one_run(iris, n_jobs):
+def test_learner_callback_is_called_in_every_bag_of_one_run(iris, n_jobs):
     from sklearn.callback import ScoringMonitor
 
     X, y = StandardScaler().fit_transform(iris[0]), iris[1]
@@ -397,7 +400,7 @@ class Propagated(Counter):
 
 
 @pytest.mark.skipif(not hasattr(BaggedRegressor, "set_callbacks"), reason="scikit-learn has callbacks since 1.9")
-def test_a_callback_that_goes_on_to_learners_is_called_once_for_each_bag(iris):
+def test_propagated_callback_is_called_once_per_bag(iris):
     counter = Propagated()
     learner = LogisticRegression(max_iter=500).set_callbacks(Counter())
     BaggedClassifier(learner, n_bags=3, random_state=0).set_callbacks(counter).fit(*iris)
@@ -410,7 +413,7 @@ def test_a_callback_that_goes_on_to_learners_is_called_once_for_each_bag(iris):
 # --------------------------------------------------------------------------------------------------------- certificates
 
 
-def test_certificates_of_fitted_models(diabetes, iris):
+def test_certify_uses_the_scheme_range_and_classes_of_the_model(diabetes, iris):
     X, y = diabetes
     model = BaggedRegressor(n_bags=20, scheme=ClassicalBagging()).fit(X, y)
     assert certify(model) == Certificate.for_targets(ClassicalBagging(), y, n_bags=20, coupling="matched")
@@ -424,7 +427,7 @@ def test_certificates_of_fitted_models(diabetes, iris):
     )
 
 
-def test_only_fitted_bagged_models_are_certified(diabetes):
+def test_certify_raises_for_anything_but_fitted_bagged_models(diabetes):
     with pytest.raises(NotFittedError):
         certify(BaggedRegressor())
     with pytest.raises(TypeError, match="a fitted BaggedRegressor or BaggedClassifier"):
@@ -448,7 +451,7 @@ def test_only_fitted_bagged_models_are_certified(diabetes):
     ({"estimator": Ridge}, TypeError, "'estimator'"),
     ({"random_state": "seed"}, TypeError, "'random_state' parameter of BaggedRegressor"),
 ])  # fmt: skip
-def test_bad_parameters_are_refused_at_fit(settings, error, words, diabetes):
+def test_bad_parameters_raise_in_fit(settings, error, words, diabetes):
     with pytest.raises(error, match=words):
         BaggedRegressor(**{"n_bags": 2, **settings}).fit(*diabetes)
 
@@ -464,12 +467,12 @@ def test_bad_parameters_are_refused_at_fit(settings, error, words, diabetes):
     ([[1], [2], [3]], ["a", "b", "c"], "needs numbers as targets"),
     ([[1], [2], [3]], None, "requires y to be passed"),
 ])  # fmt: skip
-def test_bad_data_is_refused_as_in_scikit_learn(X, y, words):
+def test_bad_data_raises_like_in_scikit_learn(X, y, words):
     with pytest.raises(ValueError, match=words):
         BaggedRegressor(n_bags=2).fit(X, y)
 
 
-def test_predictions_need_a_fit_and_the_same_features(diabetes):
+def test_predict_raises_if_not_fitted_or_for_other_features(diabetes):
     X, y = diabetes
     for call in ("predict", "bag_predictions"):
         with pytest.raises(NotFittedError):
@@ -481,7 +484,7 @@ def test_predictions_need_a_fit_and_the_same_features(diabetes):
         model.predict(X[:0])
 
 
-def test_a_fit_that_fails_leaves_nothing_of_the_one_before(diabetes):
+def test_failed_fit_removes_the_earlier_model(diabetes):
     X, y = diabetes
     model = BaggedRegressor(n_bags=2).fit(X, y)
     with pytest.raises(ValueError, match="failed to fit"):
@@ -497,7 +500,7 @@ def test_a_fit_that_fails_leaves_nothing_of_the_one_before(diabetes):
     ({"prediction_range": FixedRange(0, 9)}, "prediction_range"), ({"random_state": 1}, "random_state"),
     ({"estimator__alpha": 7.0}, "estimator__alpha"), ({"estimator": Ridge(tol=0.1)}, "estimator__tol"),
 ])  # fmt: skip
-def test_a_warm_start_refuses_other_parameters(change, name, diabetes):
+def test_warm_start_raises_if_parameters_changed(change, name, diabetes):
     X, y = diabetes
     model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=0).fit(X, y)
     before = model.predict(X)
@@ -506,7 +509,7 @@ def test_a_warm_start_refuses_other_parameters(change, name, diabetes):
     np.testing.assert_array_equal(model.predict(X), before)
 
 
-def test_a_warm_start_refuses_other_features(diabetes):
+def test_warm_start_raises_for_other_features(diabetes):
     X, y = diabetes
     model = BaggedRegressor(n_bags=5, warm_start=True, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="X has 2 features, but BaggedRegressor is expecting 10"):
@@ -514,7 +517,7 @@ def test_a_warm_start_refuses_other_features(diabetes):
     assert model.predict(X).shape == (442,)
 
 
-def test_a_warm_start_that_fails_leaves_the_bags_it_had(diabetes):
+def test_failed_warm_start_keeps_the_fitted_bags(diabetes):
     X, y = diabetes
     broken = []
 
@@ -531,7 +534,7 @@ def test_a_warm_start_that_fails_leaves_the_bags_it_had(diabetes):
     np.testing.assert_array_equal(model.predict(X), before)
 
 
-def test_a_fit_with_bad_targets_leaves_no_model_of_other_features(diabetes):
+def test_fit_with_bad_targets_leaves_no_model(diabetes):
     X, y = diabetes
     model = BaggedRegressor(n_bags=2).fit(X, y)
     with pytest.raises(ValueError, match="NaN"):
@@ -540,7 +543,7 @@ def test_a_fit_with_bad_targets_leaves_no_model_of_other_features(diabetes):
         model.predict(X)
 
 
-def test_all_bags_share_a_seed_so_that_a_randomized_learner_is_one_fixed_function():
+def test_with_n_bags_all_all_bags_share_one_seed():
     X, y = np.arange(8.0)[:, None], np.zeros(8)
     model = BaggedRegressor(
         FunctionRegressor(coin), scheme=Subbagging(1), n_bags="all", prediction_range=FixedRange(0, 1), random_state=3
@@ -550,14 +553,14 @@ def test_all_bags_share_a_seed_so_that_a_randomized_learner_is_one_fixed_functio
     np.testing.assert_allclose(model.predict(X), without.predict(X), atol=1e-12)
 
 
-def test_order_is_asked_for_from_within_a_pipeline():
+def test_order_matters_is_found_inside_a_pipeline():
     X, y = np.arange(4.0)[:, None], np.array([0.0, 1.0, 5.0, 10.0])
     learner = make_pipeline(StandardScaler(), FunctionRegressor(first_target, order_matters=True))
     model = BaggedRegressor(learner, scheme=Subbagging(2), n_bags="all").fit(X, y)
     assert model.predict(X) == pytest.approx(4.0)
 
 
-def test_weights_are_looked_at_before_any_bag_is(diabetes):
+def test_bad_weights_raise_before_any_bag_is_fitted(diabetes):
     X, y = diabetes
     for weight in (np.full(442, np.nan), np.ones((442, 2))):
         with pytest.raises(ValueError, match=r"^(Input sample_weight contains NaN|Sample weights must be 1D)"):
@@ -566,14 +569,14 @@ def test_weights_are_looked_at_before_any_bag_is(diabetes):
     BaggedRegressor(search, n_bags=2).fit(X, y, sample_weight=np.ones(442))
 
 
-def test_a_classifier_is_not_averaged_as_a_regressor_nor_the_other_way_round(diabetes, iris):
+def test_classifier_in_a_regressor_raises_and_vice_versa(diabetes, iris):
     with pytest.raises(TypeError, match=r"must be a regressor.*it is a classifier. Use BaggedClassifier"):
         BaggedRegressor(LogisticRegression(), n_bags=2).fit(*iris)
     with pytest.raises(TypeError, match=r"must be a classifier.*it is a regressor"):
         BaggedClassifier(make_pipeline(StandardScaler(), Ridge()), n_bags=2).fit(*iris)
 
 
-def test_training_rows_are_kept_as_they_were(seed):
+def test_stored_rows_do_not_change_with_the_callers(seed):
     X, y = np.random.default_rng(seed).normal(size=(30, 3)), np.arange(30.0)
     model = BaggedRegressor(LinearRegression(), n_bags=20, random_state=0).fit(X, y)
     kept = X.copy()
@@ -582,7 +585,7 @@ def test_training_rows_are_kept_as_they_were(seed):
 
 
 @pytest.mark.parametrize("kind", ["array", "pandas", "polars", "sparse"])
-def test_a_warm_start_on_other_rows_is_refused(kind):
+def test_warm_start_on_other_rows_raises(kind):
     table = np.random.default_rng(0).normal(size=(30, 3))
     table[0, 0] = 7.0
     make = {
@@ -606,7 +609,7 @@ class Weighted(LinearRegression):
         self.table = table
 
 
-def test_a_warm_start_notices_what_a_shortened_text_does_not_show():
+def test_warm_start_notices_changes_that_repr_shortens():
     X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0)
     table = np.zeros(5000)
     model = BaggedRegressor(Weighted(table), n_bags=5, warm_start=True, random_state=0).fit(X, y)
@@ -621,7 +624,7 @@ def test_a_warm_start_notices_what_a_shortened_text_does_not_show():
     assert len(model.set_params(estimator__table=np.zeros(5000)).fit(X, y).bags_) == 8
 
 
-def test_a_warm_start_with_other_weights_is_refused():
+def test_warm_start_with_other_weights_raises():
     X, y, weight = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0), np.ones(30)
     model = BaggedRegressor(LinearRegression(), n_bags=5, warm_start=True, random_state=0)
     model.fit(X, y, sample_weight=weight).set_params(n_bags=8)
@@ -634,7 +637,7 @@ def test_a_warm_start_with_other_weights_is_refused():
     assert len(model.fit(X, y, sample_weight=np.ones(30)).bags_) == 8
 
 
-def test_a_warm_start_notices_that_a_sparse_table_was_changed_in_place():
+def test_warm_start_notices_a_sparse_table_changed_in_place():
     dense = np.random.default_rng(0).normal(size=(30, 5))
     table, y = sparse.csr_array(np.where(dense > 0, dense, 0.0)), np.arange(30.0)
     model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=0).fit(table, y)
@@ -643,7 +646,7 @@ def test_a_warm_start_notices_that_a_sparse_table_was_changed_in_place():
         model.set_params(n_bags=8).fit(table, y)
 
 
-def test_a_warm_start_notices_that_a_memory_map_was_changed(tmp_path):
+def test_warm_start_notices_a_changed_memory_map(tmp_path):
     table, y = np.memmap(tmp_path / "rows", dtype=float, mode="w+", shape=(30, 2)), np.arange(30.0)
     table[:] = np.random.default_rng(0).normal(size=(30, 2))
     model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=0).fit(table, y)
@@ -653,7 +656,7 @@ def test_a_warm_start_notices_that_a_memory_map_was_changed(tmp_path):
         model.set_params(n_bags=8).fit(table, y)
 
 
-def test_a_warm_start_goes_on_with_a_generator_that_was_drawn_from_since():
+def test_warm_start_continues_with_a_generator_that_was_used_since():
     X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0)
     for state in (np.random.RandomState(0), np.random.default_rng(0)):
         model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=state).fit(X, y)
@@ -662,7 +665,7 @@ def test_a_warm_start_goes_on_with_a_generator_that_was_drawn_from_since():
         assert model.set_params(n_bags=8).fit(X, y).bags_[:5] == before
 
 
-def test_a_warm_start_notices_other_frozen_learners_functions_and_generators():
+def test_warm_start_notices_other_frozen_learners_functions_and_generators():
     X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0)
 
     def one(X, y, seed):
@@ -686,7 +689,7 @@ def test_a_warm_start_notices_other_frozen_learners_functions_and_generators():
             model.set_params(n_bags=5, **change).fit(X, y)
 
 
-def test_a_warm_start_notices_another_type_and_takes_objects_with_nan():
+def test_warm_start_notices_another_dtype_and_accepts_objects_with_nan():
     X, y = np.arange(60).reshape(30, 2), np.arange(30.0)
     model = BaggedRegressor(Ridge(), n_bags=3, warm_start=True, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="data or the scheme changed"):
@@ -702,20 +705,82 @@ def test_a_warm_start_notices_another_type_and_takes_objects_with_nan():
 
 @pytest.mark.parametrize("given", [5, "ridge", None.__class__, Ridge, [Ridge()], StandardScaler(), object(), 0.5, True])
 @pytest.mark.parametrize("kind", [BaggedRegressor, BaggedClassifier])
-def test_what_is_no_learner_is_refused_in_a_sentence(kind, given, diabetes):
+def test_objects_that_are_not_learners_raise(kind, given, diabetes):
     with pytest.raises(
         TypeError, match=f"The 'estimator' parameter of {kind.__name__} must be a .*: it (has no fit|is a class|cannot)"
     ):
         kind(given).fit(*diabetes)
 
 
+@pytest.mark.parametrize(("given", "words"), [
+    (KMeans(), "it is a clusterer. Pass a regressor."),
+    (LogisticRegression(), "it is a classifier. Use BaggedClassifier, or pass a regressor."),
+    (Ridge, "it is a class. Pass an instance, Ridge()."),
+    ("ridge", "it has no fit method. Pass an object like DecisionTreeRegressor()."),
+    (lambda X, y, seed: None, "it has no fit method. Wrap a function in FunctionRegressor."),
+    (StandardScaler(), "it cannot predict. Pass a regressor, or a pipeline that ends in one."),
+])  # fmt: skip
+def test_error_for_a_wrong_learner_says_what_to_pass(given, words, diabetes):
+    with pytest.raises(TypeError, match=rf"'estimator' parameter of BaggedRegressor .*{re.escape(words)}$"):
+        BaggedRegressor(given).fit(*diabetes)
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    ({"n_estimators": 10}, "has no parameter 'n_estimators'. Use n_bags=10."),
+    ({"base_estimator": Ridge()}, "has no parameter 'base_estimator'. Use estimator=Ridge()."),
+    ({"max_samples": 0.4}, "Use scheme=Subbagging(0.4), or scheme=ClassicalBagging(0.4) to draw"),
+    ({"bootstrap": True}, "Use scheme=ClassicalBagging(1.0) to draw rows with replacement"),
+    ({"verbose": 1}, "Use on_progress to follow a fit."),
+    ({"n_trees": 10}, "unexpected keyword argument 'n_trees'"),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", [BaggedRegressor, BaggedClassifier])
+def test_parameters_of_scikit_learns_bagging_raise_and_name_ours(kind, given, words):
+    with pytest.raises(TypeError, match=re.escape(words)):
+        kind(**given)
+
+
+def test_second_positional_argument_raises():
+    with pytest.raises(TypeError, match=r"got 2 arguments. Pass the others by name, .*n_bags=500"):
+        BaggedRegressor(Ridge(), 500)
+
+
+@pytest.mark.parametrize("kind", [BaggedRegressor, BaggedClassifier])
+def test_signature_lists_the_parameters_and_no_others(kind):
+    for what in (kind, kind.__init__):
+        parameters = inspect.signature(what).parameters
+        assert not any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        assert parameters.keys() - {"self"} == kind().get_params(deep=False).keys()
+
+
+@pytest.mark.parametrize("table", [lambda X: X, pd.DataFrame, lambda X: X.tolist()])
+@pytest.mark.parametrize("column", [lambda y: y, pd.Series, lambda y: y.tolist()])
+def test_swapped_x_and_y_raise(table, column, diabetes):
+    X, y = diabetes
+    with pytest.raises(ValueError, match=r"one column as X and 10 columns as y.*use fit\(X, y\)"):
+        BaggedRegressor(n_bags=2).fit(column(y), table(X))
+
+
+def test_changed_settings_are_named_by_part_or_parameter():
+    before = BaggedRegressor(make_pipeline(StandardScaler(), Ridge()))._fit_settings({})
+    for changes, names in (
+        ({"estimator__ridge__alpha": 2.0}, ["estimator__ridge__alpha"]),
+        ({"estimator__ridge": KNeighborsRegressor()}, ["estimator__ridge"]),
+        ({"estimator": Ridge()}, ["estimator"]),
+        ({"random_state": 1, "max_features": 0.5}, ["max_features", "random_state"]),
+        ({}, []),
+    ):
+        model = BaggedRegressor(make_pipeline(StandardScaler(), Ridge())).set_params(**changes)
+        assert changed_settings(model._fit_settings({}), before) == names
+        assert changed_settings(before, model._fit_settings({})) == names
+
+
 @pytest.mark.parametrize("given", [0, "a", 1.5, True, [2]])
-def test_a_number_of_jobs_that_is_none_is_refused_before_any_fit(given, diabetes):
+def test_bad_n_jobs_raises_before_any_fit(given, diabetes):
     with pytest.raises((TypeError, ValueError), match="The 'n_jobs' parameter of BaggedRegressor must be"):
         BaggedRegressor(n_jobs=given).fit(*diabetes)
 
 
-def test_a_stack_has_predict_only_after_fit_and_is_a_learner_all_the_same(diabetes):
+def test_stack_that_gets_predict_in_fit_can_be_bagged(diabetes):
     X, y = diabetes[0][:60], diabetes[1][:60]
     stack = StackingRegressor([("ridge", Ridge()), ("tree", DecisionTreeRegressor(max_depth=2))], cv=2)
     model = BaggedRegressor(stack, n_bags=12, scheme=Subbagging(30), random_state=0).fit(X, y)
@@ -739,14 +804,14 @@ class NeverPredicts(RegressorMixin, BaseEstimator):
         raise AttributeError("predict")
 
 
-def test_a_learner_that_never_predicts_is_refused_at_its_first_bag(diabetes):
+def test_learner_that_cannot_predict_raises_in_its_first_bag(diabetes):
     words = "NeverPredicts failed to fit on bag 0 .*it cannot predict, even after fit"
     with pytest.raises(TypeError, match=words):
         BaggedRegressor(NeverPredicts(), n_bags=3).fit(*diabetes)
 
 
 @pytest.mark.parametrize("kind", [str, object])
-def test_classes_called_none_and_nan_are_classes(kind, iris):
+def test_classes_may_be_named_none_and_nan(kind, iris):
     X, y = iris
     labels = np.array(["None", "nan", "NaT"], dtype=kind)[y]
     stack = StackingClassifier([("tree", DecisionTreeClassifier(max_depth=2))], cv=2)
@@ -770,7 +835,7 @@ X = np.random.default_rng(0).normal(size=(30, 3))
 Y = X[:, 0]
 
 
-def test_a_fitted_model_is_a_sequence_of_its_bags_models():
+def test_fitted_model_is_a_sequence_of_its_bags_models():
     model = BaggedRegressor(Ridge(), n_bags=7, random_state=0).fit(X, Y)
     assert len(model) == 7
     assert [fitted.intercept_ for fitted in model] == [model[number].intercept_ for number in range(7)]
@@ -781,7 +846,7 @@ def test_a_fitted_model_is_a_sequence_of_its_bags_models():
 
 
 @pytest.mark.parametrize("model", [BaggedRegressor(), BaggedClassifier()])
-def test_an_unfitted_model_says_so_and_is_no_empty_sequence(model):
+def test_len_of_an_unfitted_model_raises_and_its_truth_value_is_true(model):
     asked = [len, iter, lambda m: m[0], lambda m: m.estimators_samples_, lambda m: m.estimators_features_]
     for ask in asked:
         with pytest.raises(NotFittedError, match="is not fitted yet"):
@@ -790,7 +855,7 @@ def test_an_unfitted_model_says_so_and_is_no_empty_sequence(model):
     assert not hasattr(model, "estimators_samples_")
 
 
-def test_the_samples_are_what_each_learner_saw_in_its_order_and_with_repeats():
+def test_estimators_samples_has_the_rows_of_each_bag_in_order_with_repeats():
     for scheme in ("subbagging", "classical"):
         model = BaggedRegressor(RowRecorder(), scheme=scheme, n_bags=5, random_state=0).fit(X, Y)
         for fitted, rows in zip(model, model.estimators_samples_, strict=True):
@@ -798,7 +863,7 @@ def test_the_samples_are_what_each_learner_saw_in_its_order_and_with_repeats():
             np.testing.assert_array_equal(fitted.X_, X[rows])
 
 
-def test_the_samples_are_rows_where_bags_are_drawn_over_units():
+def test_estimators_samples_has_rows_even_with_groups():
     groups = np.arange(30) // 3
     model = BaggedRegressor(RowRecorder(), n_bags=5, random_state=0).fit(X, Y, groups=groups)
     for fitted, rows in zip(model, model.estimators_samples_, strict=True):
@@ -806,7 +871,7 @@ def test_the_samples_are_rows_where_bags_are_drawn_over_units():
         np.testing.assert_array_equal(fitted.y_, Y[rows])
 
 
-def test_a_bag_can_be_fitted_again_from_its_rows_and_columns():
+def test_bag_can_be_refitted_from_its_samples_and_features():
     model = BaggedRegressor(DecisionTreeRegressor(), max_features=2, n_bags=4, random_state=0).fit(X, Y)
     rows, columns = model.estimators_samples_[1], model.estimators_features_[1]
     again = clone(model[1]).fit(X[rows][:, columns], Y[rows])
@@ -814,7 +879,7 @@ def test_a_bag_can_be_fitted_again_from_its_rows_and_columns():
 
 
 @pytest.mark.parametrize("fitted", [False, True])
-def test_having_a_length_changes_nothing_for_scikit_learn(fitted):
+def test_having_a_length_does_not_confuse_scikit_learn(fitted):
     model = BaggedRegressor(Ridge(), scheme=Subbagging(10), n_bags=3, random_state=0)
     model = model.fit(X, Y) if fitted else model
     words = ["BaggedRegressor(estimator=Ridge(),", "n_bags=3,", "random_state=0,", "scheme=Subbagging(bag_size=10))"]

@@ -50,7 +50,7 @@ def test_predictions_are_clipped_before_they_are_averaged(diabetes):
     assert np.ptp(free.predict(far)) > 1000
 
 
-def test_the_range_is_taken_from_the_targets(diabetes):
+def test_range_is_computed_from_the_targets(diabetes):
     X, y = diabetes
     assert BaggedRegressor(n_bags=2).fit(X, y).range_ == (y.min(), y.max())
     assert BaggedRegressor(n_bags=2, prediction_range=TrimmedRange(5)).fit(X, y).range_ == (
@@ -59,18 +59,23 @@ def test_the_range_is_taken_from_the_targets(diabetes):
     assert BaggedRegressor(n_bags=2, prediction_range=lambda v: (0, v.mean())).fit(X, y).range_ == (0, y.mean())
 
 
-def test_a_constant_target_is_predicted():
+def test_constant_target_is_predicted():
     model = BaggedRegressor(LinearRegression(), n_bags=3).fit([[1.0], [2.0], [3.0]], [7, 7, 7])
     assert model.predict([[100.0]]) == [7.0]
     assert certify(model).epsilon(0.1) == 0.0
 
 
-def test_a_range_that_is_not_defined_without_a_row_is_refused_at_fit():
+def test_range_that_is_undefined_without_a_row_raises_in_fit():
     with pytest.raises(ValueError, match=r"Too few targets for TrimmedRange\(2\)"):
         BaggedRegressor(n_bags=2, prediction_range=TrimmedRange(2)).fit(np.zeros((3, 1)), [1.0, 2.0, 3.0])
 
 
-def test_infinite_predictions_without_a_range_are_an_error(diabetes):
+def test_pair_of_numbers_as_a_range_raises_and_names_fixed_range():
+    with pytest.raises(TypeError, match=r"Got \(0, 1\): for a fixed interval use FixedRange\(0, 1\)\."):
+        BaggedRegressor(prediction_range=(0, 1)).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+
+
+def test_infinite_predictions_without_a_range_raise(diabetes):
     X, y = diabetes
     learner = FunctionRegressor(lambda X, y, seed: lambda points: np.full(len(points), np.inf))
     with pytest.raises(ValueError, match="prediction at point 0 is infinite"):
@@ -97,7 +102,7 @@ SEVERAL = [
 
 
 @pytest.mark.parametrize("learner", SEVERAL, ids=lambda learner: type(learner).__name__)
-def test_a_learner_of_several_outputs_is_averaged_output_by_output(people, learner):
+def test_several_outputs_are_averaged_separately(people, learner):
     X, y = people
     model = BaggedRegressor(learner, n_bags=6, random_state=0).fit(X, y)
     bags = model.bag_predictions(X)
@@ -112,7 +117,7 @@ def test_a_learner_of_several_outputs_is_averaged_output_by_output(people, learn
         np.testing.assert_array_equal(model.output(place).bag_predictions(X), bags[..., place])
 
 
-def test_names_memory_and_jobs_change_no_bit(people):
+def test_type_of_the_targets_and_threads_do_not_change_predictions(people):
     X, y = people
     expected = BaggedRegressor(Ridge(), n_bags=6, random_state=0).fit(X, y).predict(X)
     for targets in (y.to_numpy(), np.asfortranarray(y), y.to_numpy().tolist(), y.astype(object)):
@@ -123,7 +128,7 @@ def test_names_memory_and_jobs_change_no_bit(people):
         np.testing.assert_array_equal(clone(model).fit(X, y).predict(X), expected)
 
 
-def test_two_copies_of_one_output_are_that_output_twice(people):
+def test_two_copies_of_one_output_have_the_same_results(people):
     X, y = people
     alone = BaggedRegressor(KNeighborsRegressor(2), n_bags=9, random_state=0, solver="scikit-learn")
     twice = clone(alone).fit(X, np.column_stack([y.Waist, y.Waist]))
@@ -142,7 +147,7 @@ def test_bags_without_rows_predict_the_middle_of_every_range(people):
         np.testing.assert_allclose(model.bag_predictions(X)[empty[0]], np.tile(middle, (20, 1)))
 
 
-def test_each_output_has_a_range_of_its_own(people):
+def test_each_output_has_its_own_range(people):
     X, y = people
     rules = [FixedRange(150, 160), TrimmedRange(3), lambda targets: (0.0, float(np.median(targets)))]
     model = BaggedRegressor(n_bags=5, prediction_range=rules, random_state=0).fit(X, y)
@@ -158,7 +163,7 @@ def test_each_output_has_a_range_of_its_own(people):
     assert free.range_ is free.output("Waist").range_ is None
 
 
-def test_ranges_that_do_not_fit_the_outputs_are_refused(people):
+def test_wrong_ranges_for_several_outputs_raise(people):
     X, y = people
     for rules, message in (
         ([FixedRange(0, 1)], "a list of 3 ranges"),
@@ -171,7 +176,7 @@ def test_ranges_that_do_not_fit_the_outputs_are_refused(people):
         BaggedRegressor(n_bags=2, prediction_range=[FixedRange(0, 1)]).fit(X, y.Waist)
 
 
-def test_a_model_of_one_output_is_no_copy_and_is_the_same_each_time(people):
+def test_model_of_one_output_shares_the_fitted_models(people):
     X, y = people
     model = BaggedRegressor(n_bags=5, random_state=0).fit(X, y)
     waist = model.output("Waist")
@@ -191,7 +196,7 @@ def test_a_model_of_one_output_is_no_copy_and_is_the_same_each_time(people):
         BaggedRegressor(n_bags=2).fit(X, y.Waist).output(0)
 
 
-def test_a_model_of_one_output_that_is_fitted_again_begins_anew(people):
+def test_refitting_the_model_of_one_output_starts_from_scratch(people):
     X, y = people
     waist = BaggedRegressor(n_bags=5, random_state=0, warm_start=True).fit(X, y).output("Waist")
     waist.fit(X, y.Pulse)
@@ -204,7 +209,7 @@ def test_a_model_of_one_output_that_is_fitted_again_begins_anew(people):
         again.fit(X, y.Waist)
 
 
-def test_predictions_are_made_once_for_all_outputs_and_not_mixed_up(people):
+def test_predict_once_serves_all_outputs_without_mixing_them_up(people):
     X, y = people
     model = BaggedRegressor(n_bags=5, random_state=0).fit(X, y)
     at = model.predict_once(X)
@@ -217,7 +222,7 @@ def test_predictions_are_made_once_for_all_outputs_and_not_mixed_up(people):
             Fitted(other).raw(waist.predict_once(X))
 
 
-def test_a_warm_start_keeps_the_outputs(people):
+def test_warm_start_needs_the_same_outputs(people):
     X, y = people
     model = BaggedRegressor(Ridge(), n_bags=3, random_state=0, warm_start=True).fit(X, y)
     model.set_params(n_bags=6).fit(X, y.to_numpy())
@@ -239,7 +244,7 @@ def test_a_warm_start_keeps_the_outputs(people):
 
 
 @pytest.mark.parametrize("groups", [None, np.repeat(list("abcdefghij"), 2)])
-def test_rows_are_forgotten_and_learned_in_all_outputs(people, groups):
+def test_forget_and_learn_work_with_several_outputs(people, groups):
     X, y = people
     model = BaggedRegressor(Ridge(), n_bags=12, scheme=Subbagging(4), random_state=0).fit(X, y, groups=groups)
     gone = [3] if groups is None else ["b"]
@@ -261,7 +266,7 @@ def test_rows_are_forgotten_and_learned_in_all_outputs(people, groups):
             function(model.output("Waist"), gone)
 
 
-def test_all_bags_of_several_outputs_are_those_of_each(people):
+def test_n_bags_all_with_several_outputs_agrees_with_each_output(people):
     X, y = people[0][:6], people[1][:6]
     model = BaggedRegressor(KNeighborsRegressor(1), n_bags="all", scheme=Subbagging(2)).fit(X, y)
     assert len(model.bags_) == 15
@@ -270,7 +275,7 @@ def test_all_bags_of_several_outputs_are_those_of_each(people):
         np.testing.assert_allclose(model.output(name).predict(X), alone.predict(X))
 
 
-def test_models_of_several_outputs_are_kept_in_files(people):
+def test_models_of_several_outputs_can_be_saved(people):
     X, y = people
     rules = [FixedRange(100, 200), ObservedRange(), ObservedRange()]
     for learner in (DecisionTreeRegressor(max_depth=2), Ridge()):
@@ -288,13 +293,13 @@ def test_models_of_several_outputs_are_kept_in_files(people):
         assert loaded.output("Waist").range_ == model.output("Waist").range_
 
 
-def test_the_tag_of_several_outputs_is_that_of_the_learner():
+def test_multi_output_tag_is_the_learners():
     for learner, several in ((None, True), (Ridge(), True), (SVR(), False), (FunctionRegressor(means), True)):
         assert BaggedRegressor(learner).__sklearn_tags__().target_tags.multi_output is several
     assert not BaggedClassifier().__sklearn_tags__().target_tags.multi_output
 
 
-def test_what_makes_no_sense_with_several_outputs_is_refused_with_a_way_out(people):
+def test_unsupported_uses_of_several_outputs_raise_with_a_way_out(people):
     X, y = people
     with pytest.raises(ValueError, match=r"with 3 outputs; .* wrap it in MultiOutputRegressor"):
         BaggedRegressor(SVR(), n_bags=2).fit(X, y)
@@ -329,7 +334,7 @@ def test_one_column_is_one_output(people):
     assert not hasattr(model, "output_names_")
 
 
-def test_outputs_called_by_numbers_are_asked_for_by_these(people):
+def test_outputs_with_numbers_as_names_are_chosen_by_name(people):
     X, y = people
     model = BaggedRegressor(n_bags=3, random_state=0).fit(X, pd.DataFrame(y.to_numpy(), columns=[10, 20, 30]))
     assert model.output(20).output_.number == 1
@@ -345,7 +350,7 @@ def iris():
     return load_iris(return_X_y=True)
 
 
-def test_probabilities_are_averaged_and_votes_where_there_are_none(iris):
+def test_classifier_averages_probabilities_or_else_votes(iris):
     X, y = iris
     model = BaggedClassifier(DecisionTreeClassifier(max_depth=1), n_bags=30, random_state=0).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), model.bag_predictions(X).mean(axis=0))
@@ -358,7 +363,7 @@ def test_probabilities_are_averaged_and_votes_where_there_are_none(iris):
 @pytest.mark.parametrize("labels", [
     ["no", "maybe", "yes"], [-1, 0, 7], [0.5, 1.5, 2.5], np.array(["a", "b", "c"], dtype=object),
 ], ids=str)  # fmt: skip
-def test_labels_of_any_type_come_back_as_they_were(labels, iris):
+def test_labels_of_any_type_are_predicted_unchanged(labels, iris):
     X, y = iris
     y = np.asarray(labels)[y]
     if y.dtype.kind == "f":
@@ -370,14 +375,14 @@ def test_labels_of_any_type_come_back_as_they_were(labels, iris):
     assert (model.predict(X) == y).mean() > 0.9
 
 
-def test_two_classes_and_booleans(iris):
+def test_two_classes_may_be_booleans(iris):
     X, y = iris[0][:100], iris[1][:100].astype(bool)
     model = BaggedClassifier(LogisticRegression(), n_bags=5, random_state=0).fit(X, y)
     assert model.predict(X).dtype == bool
     assert model.predict_proba(X).shape == (100, 2)
 
 
-def test_one_class_in_all_is_refused():
+def test_targets_with_one_class_raise():
     with pytest.raises(ValueError, match="at least 2 classes in the data, but the data contains only one class: 'a'"):
         BaggedClassifier(n_bags=2).fit([[1], [2]], ["a", "a"])
 
@@ -386,13 +391,13 @@ def test_one_class_in_all_is_refused():
     pd.Series([None, "a", "b", "a"], dtype="string"), np.array([None, "a", "b", "a"], dtype=object),
     pd.Series([np.nan, "a", "b", "a"], dtype=object),
 ], ids=["string", "object", "series"])  # fmt: skip
-def test_missing_labels_are_refused(labels):
+def test_missing_labels_raise(labels):
     with pytest.raises(ValueError, match="Input y contains NaN"):
         BaggedClassifier(n_bags=2).fit(np.zeros((4, 1)), labels)
 
 
 @pytest.mark.parametrize("name", ["None", "nan", "NaN", "NaT", "<NA>"])
-def test_a_class_may_be_called_like_a_missing_value(name):
+def test_class_may_be_named_like_a_missing_value(name):
     X, labels = np.zeros((10, 1)), pd.Series([name, "A"] * 5, dtype=object)
     assert set(BaggedClassifier(n_bags=3, random_state=0).fit(X, labels).classes_) == {name, "A"}
     for missing in (None, np.nan, pd.NA, pd.NaT):

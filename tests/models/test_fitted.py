@@ -52,7 +52,7 @@ def model():
     return BaggedRegressor(FunctionRegressor(mean), scheme=Subbagging(3), n_bags="all").fit(X, y)
 
 
-def test_every_bags_model_is_asked_at_every_point(model):
+def test_predict_once_has_every_bags_prediction_at_every_point(model):
     once = model.predict_once(np.zeros((2, 1)))
     assert len(once) == 2
     assert once.bags == model.bags_
@@ -60,13 +60,13 @@ def test_every_bags_model_is_asked_at_every_point(model):
     np.testing.assert_allclose(once.raw, np.repeat([[2.0], [4.0], [14 / 3], [16 / 3]], 2, axis=1))
 
 
-def test_predictions_cannot_be_altered(model):
+def test_stored_predictions_are_read_only(model):
     once = model.predict_once(np.zeros((2, 1)))
     with pytest.raises(ValueError, match="read-only"):
         once.raw[0, 0] = 7.0
 
 
-def test_some_points_have_their_own_predictions_and_fingerprint(model):
+def test_slices_of_predictions_have_their_own_fingerprint(model):
     once = model.predict_once(np.arange(6.0)[:, None])
     some = once[1:3]
     np.testing.assert_array_equal(some.raw, once.raw[:, 1:3])
@@ -74,14 +74,14 @@ def test_some_points_have_their_own_predictions_and_fingerprint(model):
     assert model.predict_once(np.arange(6.0)[:, None]).points == once.points
 
 
-def test_they_come_as_one_block_in_place_of_the_points(model):
+def test_stored_predictions_replace_the_points_as_one_block(model):
     points = np.arange(6.0)[:, None]
     once = model.predict_once(points)
     raw = once.of(model)
     np.testing.assert_array_equal(raw, np.concatenate([block for _, block in Fitted(model).raw_blocks(points)], axis=1))
 
 
-def test_predictions_of_another_model_are_refused(model):
+def test_predictions_of_another_model_raise(model):
     once = model.predict_once(np.zeros((2, 1)))
     other = BaggedRegressor(scheme=Subbagging(2), n_bags="all").fit(Fitted(model).X, Fitted(model).y)
     with pytest.raises(ValueError, match="another model"):
@@ -97,7 +97,7 @@ pytestmark = pytest.mark.kernels
 DIABETES, IRIS = load_diabetes(return_X_y=True), load_iris(return_X_y=True)
 
 
-def test_the_score_is_that_of_the_predictions_by_the_bags_without_each_row():
+def test_oob_score_uses_the_bags_without_each_row():
     X, y = DIABETES[0][:60], DIABETES[1][:60]
     model = BaggedRegressor(Ridge(), n_bags=60, random_state=0, oob_score=True).fit(X, y)
     bags = np.array([fitted.predict(X) for fitted in model])
@@ -108,7 +108,7 @@ def test_the_score_is_that_of_the_predictions_by_the_bags_without_each_row():
     assert model.oob_score_ == r2_score(y, model.oob_prediction_)
 
 
-def test_a_classifier_scores_labels_and_keeps_probabilities():
+def test_classifier_scores_labels_and_stores_probabilities():
     X, y = IRIS
     labels = np.array(["a", "b", "c"])[y]
     model = BaggedClassifier(n_bags=60, random_state=0, oob_score=True).fit(X, labels)
@@ -120,7 +120,7 @@ def test_a_classifier_scores_labels_and_keeps_probabilities():
     assert 1 - model.oob_score_ == pytest.approx(leave_one_out_error(model, "zero_one").value)
 
 
-def test_any_metric_of_targets_and_predictions_will_do():
+def test_oob_score_can_be_any_metric():
     X, y = DIABETES
     model = BaggedRegressor(Ridge(), n_bags=40, random_state=0, oob_score=mean_absolute_error).fit(X, y)
     assert model.oob_score_ == pytest.approx(leave_one_out_error(model, "absolute").value)
@@ -128,7 +128,7 @@ def test_any_metric_of_targets_and_predictions_will_do():
     assert 0.9 < classifier.oob_score_ <= 1
 
 
-def test_the_score_is_near_to_that_on_new_rows_as_scikit_learns_is():
+def test_oob_score_is_close_to_the_score_on_new_rows_and_to_scikit_learn():
     X, y = DIABETES
     about = {"random_state": 0, "oob_score": True}
     ours = BaggedRegressor(scheme="classical", n_bags=100, **about).fit(X[:300], y[:300])
@@ -139,7 +139,7 @@ def test_the_score_is_near_to_that_on_new_rows_as_scikit_learns_is():
     assert abs(ours.oob_score_ - BaggingClassifier(n_estimators=50, **about).fit(*IRIS).oob_score_) < 0.03
 
 
-def test_a_row_in_every_bag_is_refused_before_anything_is_fitted():
+def test_oob_score_raises_before_fitting_if_a_row_is_in_every_bag():
     class NeverFitted(RowRecorder):
         def fit(self, X, y):
             raise AssertionError("it was fitted")
@@ -149,19 +149,19 @@ def test_a_row_in_every_bag_is_refused_before_anything_is_fitted():
 
 
 @pytest.mark.parametrize("given", ["r2", 1, None, 0.5, [True]])
-def test_what_is_no_metric_is_refused(given):
+def test_wrong_oob_score_raises(given):
     with pytest.raises(
         TypeError, match="The 'oob_score' parameter of BaggedRegressor must be True, False or a function"
     ):
         BaggedRegressor(oob_score=given).fit(*DIABETES)
 
 
-def test_without_being_asked_nothing_is_scored():
+def test_without_oob_score_nothing_is_scored():
     model = BaggedClassifier(n_bags=5, random_state=0).fit(*IRIS)
     assert not [name for name in vars(model) if name.startswith("oob_") and name.endswith("_")]
 
 
-def test_a_warm_start_scores_all_bags_and_forgets_the_score_when_told_to():
+def test_warm_start_updates_or_removes_the_oob_score():
     about = {"n_bags": 30, "random_state": 0, "oob_score": True}
     X, y = DIABETES
     model = BaggedRegressor(Ridge(), warm_start=True, **about).fit(X, y)
@@ -174,7 +174,7 @@ def test_a_warm_start_scores_all_bags_and_forgets_the_score_when_told_to():
     assert not hasattr(model, "oob_prediction_")
 
 
-def test_the_model_without_a_row_has_the_score_without_it():
+def test_forget_updates_the_oob_score():
     X, y = DIABETES
     about = {"scheme": Subbagging(100), "n_bags": 40, "random_state": 0, "oob_score": True}
     without = forget(BaggedRegressor(Ridge(), **about).fit(X, y), [3])
@@ -182,7 +182,7 @@ def test_the_model_without_a_row_has_the_score_without_it():
     assert without.oob_score_ == BaggedRegressor(Ridge(), **about).fit(X[rest], y[rest], row_ids=rest).oob_score_
 
 
-def test_a_row_is_scored_by_bags_without_its_whole_unit():
+def test_oob_score_uses_bags_without_the_whole_group():
     X, y = DIABETES[0][:60], DIABETES[1][:60]
     model = BaggedRegressor(Ridge(), n_bags=60, random_state=0, oob_score=True, prediction_range=None)
     model.fit(X, y, groups=np.arange(60) // 2)
@@ -192,7 +192,7 @@ def test_a_row_is_scored_by_bags_without_its_whole_unit():
 
 
 @pytest.mark.parametrize("keep_rows", [True, False])
-def test_a_model_that_keeps_no_rows_is_scored_all_the_same_and_predicts_no_row_twice(keep_rows, monkeypatch):
+def test_oob_score_works_without_stored_rows(keep_rows, monkeypatch):
     model = BaggedRegressor(Ridge(), n_bags=40, random_state=0, oob_score=True, keep_rows=keep_rows).fit(*DIABETES)
     assert model.oob_prediction_ is Fitted(model).left_out_at_rows(X=DIABETES[0])
     assert pickle.loads(pickle.dumps(model)).oob_score_ == model.oob_score_
@@ -201,7 +201,7 @@ def test_a_model_that_keeps_no_rows_is_scored_all_the_same_and_predicts_no_row_t
         assert leave_one_out_error(model).value > 0
 
 
-def test_several_outputs_are_scored_together_and_each_output_alone():
+def test_several_outputs_have_a_joint_and_a_separate_oob_score():
     X, y = DIABETES[0][:80], np.column_stack([DIABETES[1], DIABETES[0][:, 2]])[:80]
     about = {"n_bags": 60, "random_state": 0}
     model = BaggedRegressor(Ridge(), oob_score=True, **about).fit(X, y)
@@ -216,7 +216,7 @@ def test_several_outputs_are_scored_together_and_each_output_alone():
     assert model.oob_prediction_.shape == (80, 2)  # as it was
 
 
-def test_a_metric_of_all_outputs_is_not_asked_about_one():
+def test_model_of_one_output_has_no_oob_score_from_a_custom_metric():
     def of_both(y, predicted):
         assert y.shape == predicted.shape == (40, 2)
         return 7.0
@@ -230,7 +230,7 @@ def test_a_metric_of_all_outputs_is_not_asked_about_one():
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("learner", [None, ExtraTreesClassifier(3), LogisticRegression(C=1e4, max_iter=1000)])
-def test_metrics_of_probabilities_accept_the_out_of_bag_ones(classes, learner):
+def test_probability_metrics_accept_oob_decision_function(classes, learner):
     X, y = make_blobs(120, centers=4 * np.eye(3)[:classes] * 9, random_state=0)
     model = BaggedClassifier(learner, n_bags=97, random_state=0, oob_score=True).fit(X, y)
     found = model.oob_decision_function_
@@ -249,7 +249,7 @@ def test_averages_of_decision_functions_are_not_clipped():
 
 
 @pytest.mark.parametrize("n_bags", [7, "all"])
-def test_averages_of_ones_are_one_whatever_the_weights(n_bags):
+def test_averages_of_ones_are_one_for_any_weights(n_bags):
     X, y = np.arange(6.0)[:, None], np.array([0, 0, 0, 1, 1, 1])
     model = BaggedClassifier(scheme=ClassicalBagging(3), n_bags=n_bags, random_state=0).fit(X, y)
     assert model.predict_proba(X).max() <= 1
@@ -296,7 +296,7 @@ KINDS = {"array": np.asarray, "pandas": pd.DataFrame, "polars": pl.DataFrame, "s
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("scheme", ["subbagging", "classical"])
 @pytest.mark.parametrize("groups", [None, np.arange(N) // 3], ids=["rows", "groups"])
-def test_each_model_is_asked_only_about_rows_that_it_lacks(kind, scheme, groups):
+def test_models_predict_only_at_rows_outside_their_bags(kind, scheme, groups):
     model = BaggedRegressor(Witness(), scheme=scheme, n_bags=30, random_state=0, oob_score=True)
     model.fit(kind(TABLE), TARGET, groups=groups)
     assert asked_only_what_they_lack(model, range(N))
@@ -308,20 +308,20 @@ def test_each_model_is_asked_only_about_rows_that_it_lacks(kind, scheme, groups)
     assert asked_only_what_they_lack(model, range(N))
 
 
-def test_all_bags_are_asked_only_about_rows_that_they_lack():
+def test_with_n_bags_all_models_predict_only_at_rows_outside_their_bags():
     model = BaggedRegressor(Witness(), scheme=Subbagging(3), n_bags="all", oob_score=True).fit(TABLE[:6], TARGET[:6])
     assert len(model.bags_) == 20
     assert asked_only_what_they_lack(model, range(6))
 
 
-def test_a_bag_of_all_rows_is_asked_about_none():
+def test_bag_with_all_rows_does_not_predict():
     model = BaggedRegressor(Witness(), scheme=BernoulliSubbagging(0.8), n_bags=60, random_state=0, oob_score=True)
     model.fit(TABLE[:6], TARGET[:6])
     assert sum(len(set(bag)) == 6 for bag in model.estimators_samples_) > 5
     assert asked_only_what_they_lack(model, range(6))
 
 
-def test_bags_of_few_rows_are_asked_about_all_in_one_table():
+def test_small_bags_predict_at_all_rows_at_once():
     model = BaggedRegressor(Witness(), scheme=Subbagging(1), n_bags=60, random_state=0, oob_score=True)
     model.fit(TABLE, TARGET)  # taking 23 of 24 rows out costs more than it spares
     assert all(sorted(fitted.asked_) == sorted(TABLE[:, 0]) for fitted in model.estimators_)
@@ -329,19 +329,19 @@ def test_bags_of_few_rows_are_asked_about_all_in_one_table():
     np.testing.assert_array_equal(model.oob_prediction_, all_asked)
 
 
-def test_the_error_at_some_rows_asks_models_about_no_others():
+def test_error_at_some_rows_predicts_at_no_others():
     model = BaggedRegressor(Witness(), n_bags=30, random_state=0).fit(TABLE, TARGET)
     leave_one_out_error(model, rows=[7, 3])
     assert asked_only_what_they_lack(model, [7, 3])
 
 
-def test_spreads_at_the_rows_ask_models_about_those_that_they_lack():
+def test_spread_uses_predictions_outside_the_bags_only():
     model = BaggedRegressor(Witness(), n_bags=30, random_state=0).fit(TABLE, TARGET)
     Fitted(model).spread_at_rows()
     assert asked_only_what_they_lack(model, range(N))
 
 
-def test_rows_that_are_read_from_files_are_asked_about_as_those_in_memory_are(tmp_path):
+def test_rows_from_files_are_predicted_only_outside_their_bags(tmp_path):
     pd.DataFrame({"x": TABLE[:, 0], "one": TABLE[:, 1], "y": TARGET}).to_parquet(tmp_path / "rows.parquet")
     table = ParquetTable(tmp_path / "rows.parquet", target="y")
     about = {"n_bags": 30, "random_state": 0, "oob_score": True}
@@ -361,9 +361,7 @@ LEARNERS = {  # without a solver, and such that a prediction does not depend on 
 
 @pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 @pytest.mark.parametrize("max_features", [1.0, 0.5], ids=["all columns", "half of the columns"])
-def test_averages_over_the_models_without_a_row_have_the_same_bits_as_if_all_were_asked(
-    learner, max_features, monkeypatch
-):
+def test_left_out_averages_have_the_same_bits_as_with_all_predictions(learner, max_features, monkeypatch):
     X, y = DIABETES[0][:80], DIABETES[1][:80]
     about = {"n_bags": 40, "random_state": 0, "oob_score": True, "solver": "scikit-learn"}
     model = BaggedRegressor(learner, max_features=max_features, **about).fit(X, y)
@@ -376,7 +374,7 @@ def test_averages_over_the_models_without_a_row_have_the_same_bits_as_if_all_wer
 
 
 @pytest.mark.parametrize("votes", [False, True])
-def test_classifiers_have_the_same_bits_as_if_all_were_asked(votes):
+def test_classifiers_have_the_same_bits_as_with_all_predictions(votes):
     X, y = IRIS
     learner = LinearSVC() if votes else DecisionTreeClassifier(max_depth=2)
     model = BaggedClassifier(learner, n_bags=30, random_state=0, oob_score=True, solver="scikit-learn").fit(X, y)
@@ -384,7 +382,7 @@ def test_classifiers_have_the_same_bits_as_if_all_were_asked(votes):
     np.testing.assert_array_equal(model.oob_decision_function_, all_asked)
 
 
-def test_several_outputs_have_the_same_bits_as_if_all_were_asked():
+def test_several_outputs_have_the_same_bits_as_with_all_predictions():
     X, y = DIABETES[0][:60], np.column_stack([DIABETES[1], DIABETES[0][:, 2]])[:60]
     about = {"n_bags": 40, "random_state": 0, "oob_score": True, "solver": "scikit-learn"}
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), **about).fit(X, y)
@@ -393,7 +391,7 @@ def test_several_outputs_have_the_same_bits_as_if_all_were_asked():
 
 
 @pytest.mark.parametrize("n_features", [10, 200])
-def test_products_of_fewer_rows_differ_by_rounding_only(n_features):
+def test_products_of_fewer_rows_differ_only_by_rounding(n_features):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, n_features))
     about = {"n_bags": 40, "random_state": 0, "oob_score": True, "prediction_range": None}
@@ -402,7 +400,7 @@ def test_products_of_fewer_rows_differ_by_rounding_only(n_features):
     np.testing.assert_allclose(model.oob_prediction_, all_asked, rtol=0, atol=1e-12 * np.abs(all_asked).max())
 
 
-def test_a_row_for_which_a_model_has_no_number_is_named():
+def test_nan_prediction_at_a_training_row_names_the_row():
     class Undefined(Witness):
         def predict(self, X):
             return np.where(X[:, 0] == 17, np.nan, X[:, 0])
@@ -411,7 +409,7 @@ def test_a_row_for_which_a_model_has_no_number_is_named():
         BaggedRegressor(Undefined(), n_bags=30, random_state=0, oob_score=True).fit(TABLE, TARGET)
 
 
-def test_a_model_that_writes_to_the_rows_it_is_asked_about_harms_no_other():
+def test_model_that_writes_to_its_points_does_not_affect_others():
     class Scribbler(Witness):
         def predict(self, X):
             prediction = super().predict(X)

@@ -55,7 +55,7 @@ def data():
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_a_learner_gets_exactly_its_rows_in_order_with_repeats_and_its_own_seed(scheme, data):
+def test_learner_gets_the_rows_of_its_bag_in_order_with_repeats_and_its_seed(scheme, data):
     X, y = data
     model = BaggedRegressor(RowRecorder(), scheme=scheme, n_bags=40, random_state=3).fit(X, y)
     seeds = Seeds(3).learner_seeds(0, 40)
@@ -73,7 +73,7 @@ def test_a_learner_gets_exactly_its_rows_in_order_with_repeats_and_its_own_seed(
     SVR(), SGDRegressor(max_iter=20, tol=None), HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=5),
     make_pipeline(StandardScaler(), SVR()), DecisionTreeRegressor(),
 ], ids=lambda learner: type(learner).__name__)  # fmt: skip
-def test_a_row_outside_of_a_bag_does_not_reach_its_model(learner):
+def test_row_outside_a_bag_does_not_affect_its_model(learner):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
     X_other, y_other = X.copy(), y.copy()
@@ -90,7 +90,7 @@ def test_a_row_outside_of_a_bag_does_not_reach_its_model(learner):
     assert (before[inside] != after[inside]).any(axis=1).all()
 
 
-def test_an_ensemble_is_the_loop_over_its_bags(data):
+def test_ensemble_equals_a_loop_over_its_bags(data):
     X, y = data
     model = BaggedRegressor(DecisionTreeRegressor(random_state=0), n_bags=25, random_state=1).fit(X, y)
     total = np.zeros(30)
@@ -99,7 +99,7 @@ def test_an_ensemble_is_the_loop_over_its_bags(data):
     np.testing.assert_array_equal(model.predict(X), total / 25)
 
 
-def test_weights_and_other_parameters_per_row_are_sliced_and_others_are_not(data):
+def test_parameters_with_one_entry_per_row_are_sliced_and_others_are_not(data):
     X, y = data
     weight, names = np.arange(30.0), [f"row {i}" for i in range(30)]
     model = BaggedRegressor(RowRecorder(), n_bags=3, random_state=0).fit(X, y, sample_weight=weight, tag=names)
@@ -110,7 +110,7 @@ def test_weights_and_other_parameters_per_row_are_sliced_and_others_are_not(data
     assert model.estimators_[0].tag_ == "the same for all"
 
 
-def test_empty_and_single_class_bags_never_reach_a_learner_that_cannot_take_them():
+def test_learner_is_not_fitted_to_empty_or_single_class_bags():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 2)), np.array(["a"] * 17 + ["b", "b", "c"])
     for scheme in (BernoulliSubbagging(0.05), PoissonizedBagging(0.1), Subbagging(2)):
@@ -132,7 +132,7 @@ def test_empty_and_single_class_bags_never_reach_a_learner_that_cannot_take_them
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_error_names_the_bag_its_size_and_its_classes_and_keeps_its_cause(n_jobs):
+def test_error_in_fit_names_the_bag_its_size_and_its_classes(n_jobs):
     X, y = np.zeros((12, 1)), np.repeat(["x", "y", "z"], 4)
     model = BaggedClassifier(NeedsAllClasses(3), scheme=Subbagging(4), n_bags=50, n_jobs=n_jobs, random_state=0)
     with pytest.raises(ValueError, match=r"NeedsAllClasses failed to fit on bag (\d+) \(4 rows; classes") as caught:
@@ -146,7 +146,7 @@ def test_an_error_names_the_bag_its_size_and_its_classes_and_keeps_its_cause(n_j
     assert not hasattr(model, "bags_")
 
 
-def test_an_error_in_prediction_names_the_bag(data):
+def test_error_in_predict_names_the_bag(data):
     X, y = data
     model = BaggedRegressor(FailsOn(0.0, in_predict=True), n_bags=300, random_state=0).fit(X, y)
     with pytest.raises(RuntimeError, match=r"FailsOn failed to predict with the model of bag \d+: RuntimeError: boom"):
@@ -163,7 +163,7 @@ def fitted_bits(**settings):
     return model.predict_proba(rng.normal(size=(50, 30)))
 
 
-def test_a_single_fit_starts_no_other_process(data, monkeypatch):
+def test_single_fit_starts_no_process(data, monkeypatch):
     def refuse(*given, **more):
         raise AssertionError
 
@@ -177,7 +177,7 @@ def test_a_single_fit_starts_no_other_process(data, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
 @pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_the_same_bits_for_any_number_of_jobs_and_backend(backend):
+def test_n_jobs_and_backend_do_not_change_bits(backend):
     serial = fitted_bits(n_jobs=1)
     with joblib.parallel_config(backend=backend):
         np.testing.assert_array_equal(fitted_bits(n_jobs=2), serial)
@@ -186,7 +186,7 @@ def test_the_same_bits_for_any_number_of_jobs_and_backend(backend):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
-def test_the_same_bits_for_any_batching(monkeypatch):
+def test_batch_size_does_not_change_bits(monkeypatch):
     serial = fitted_bits(n_jobs=1)
     for seconds in (0.0, 1e-3, 1e9):
         monkeypatch.setattr("stablebag.models.parallel._SECONDS", seconds)
@@ -195,7 +195,7 @@ def test_the_same_bits_for_any_batching(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
-def test_the_same_bits_however_predictions_are_handed_out(monkeypatch):
+def test_prediction_blocks_do_not_change_bits(monkeypatch):
     serial = fitted_bits(n_jobs=1)
     monkeypatch.setattr("stablebag.models.fitting._SMALL_PREDICTION", 0)
     np.testing.assert_array_equal(fitted_bits(n_jobs=2), serial)
@@ -236,7 +236,7 @@ def learner(request):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_solvers_give_scikit_learns_bits_for_any_number_of_jobs_and_backend(learner, backend):
+def test_solvers_have_scikit_learns_bits_for_any_n_jobs_and_backend(learner, backend):
     expected = solved(learner, solver="scikit-learn")
     with joblib.parallel_config(backend=backend):
         for n_jobs in (1, 2):
@@ -247,7 +247,7 @@ def test_solvers_give_scikit_learns_bits_for_any_number_of_jobs_and_backend(lear
 
 @pytest.mark.slow
 @pytest.mark.kernels
-def test_solvers_give_scikit_learns_bits_for_any_batching(learner, monkeypatch):
+def test_solvers_have_scikit_learns_bits_for_any_batch_size(learner, monkeypatch):
     expected = solved(learner, solver="scikit-learn")
     monkeypatch.setattr("stablebag.models.fitting._SMALL_PREDICTION", 0)
     for seconds in (0.0, 1e9):
@@ -261,7 +261,7 @@ def test_solvers_give_scikit_learns_bits_for_any_batching(learner, monkeypatch):
 
 @pytest.mark.kernels
 @solver_chosen
-def test_solvers_give_scikit_learns_bits_after_a_warm_start_and_after_forgetting(learner):
+def test_solvers_have_scikit_learns_bits_after_warm_start_and_forget(learner):
     expected, warm = solved(learner, solver="scikit-learn"), solved(learner, n_bags=5, warm_start=True)
     assert_same_bits(warm.set_params(n_bags=13).fit(Fitted(warm).X, Fitted(warm).y), expected)
     for gone in ([7], [0, 31, 59]):
@@ -283,7 +283,7 @@ class Counted(DecisionTreeRegressor):
         return super().fit(X, y)
 
 
-def test_a_stream_keeps_no_model(data):
+def test_streaming_does_not_store_models(data):
     X, y = data
     bags, seeds = Subbagging(0.5).resolve(30).draw(20, random_state=0), Seeds(0).learner_seeds(0, 20)
     job = FitJob(Counted(), X, y, bags, seeds)
@@ -302,7 +302,7 @@ def test_streaming_gives_the_same_predictions(data):
         np.testing.assert_array_equal(streamed, kept)
 
 
-def test_read_only_memory_maps_are_taken(tmp_path, data):
+def test_read_only_memory_maps_are_accepted(tmp_path, data):
     X, y = data
     joblib.dump((X, y), tmp_path / "data")
     X_map, y_map = joblib.load(tmp_path / "data", mmap_mode="r")
@@ -312,7 +312,7 @@ def test_read_only_memory_maps_are_taken(tmp_path, data):
         np.testing.assert_array_equal(model.predict(X_map), expected)
 
 
-def test_streams_of_votes(data):
+def test_streaming_gives_the_same_votes(data):
     X, _ = data
     y = np.repeat([0, 1, 2], 10)
     bags, seeds = Subbagging(0.5).resolve(30).draw(10, random_state=0), Seeds(0).learner_seeds(0, 10)
@@ -352,7 +352,7 @@ def logs(monkeypatch):
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_mlflow_logs_no_bag_as_a_run(logs, backend):
+def test_mlflow_autologging_does_not_log_bags(logs, backend):
     switch, would_log, logged = logs
     X, y = np.arange(40.0).reshape(20, 2), np.arange(20.0)
     inner = BaggedRegressor(FunctionRegressor(would_log), n_bags=2)
@@ -365,7 +365,7 @@ def test_mlflow_logs_no_bag_as_a_run(logs, backend):
     assert not switch._AUTOLOGGING_GLOBALLY_DISABLED  # and then it may log again
 
 
-def test_mlflow_stays_switched_off_by_others_and_on_after_an_error(logs):
+def test_mlflow_autologging_is_restored_even_after_an_error(logs):
     switch, would_log, _ = logs
     X, y = np.arange(40.0).reshape(20, 2), np.arange(20.0)
     with switch.disable_autologging():
@@ -394,7 +394,7 @@ def test_estimators_are_built_on_access():
     assert some[0] is not some[0]
 
 
-def test_it_is_a_sequence():
+def test_models_are_a_sequence():
     some = models()
     assert [type(one) for one in some] == [Mean, DummyRegressor, Mean]
     assert [one.mean_[0] for one in some[::2]] == [2.0, 5.0]
@@ -405,19 +405,19 @@ def test_it_is_a_sequence():
         some["0"]
 
 
-def test_it_says_how_many_are_arrays():
+def test_repr_shows_how_many_models_are_arrays():
     assert repr(models()) == "Models of 3 bags, 2 of them stored as arrays"
     assert not models().may_run_beside_others  # nothing is known of Mean
     assert Models([DummyRegressor()], np.array([1])).may_run_beside_others
 
 
-def test_without_a_structure_all_are_estimators():
+def test_without_a_structure_all_models_are_estimators():
     some = Models([DummyRegressor()] * 2, np.array([1, 2]))
     assert some.n_arrays == 0
     assert isinstance(pickle.loads(pickle.dumps(some))[1], DummyRegressor)
 
 
-def test_pickling_puts_arrays_end_to_end():
+def test_pickling_concatenates_arrays():
     state = models().__getstate__()
     assert state["packed"][0]["flat"].tolist() == [2.0, 5.0]
     again = pickle.loads(pickle.dumps(models()))
@@ -427,7 +427,7 @@ def test_pickling_puts_arrays_end_to_end():
     assert again.seeds.tolist() == [7, 8, 9]
 
 
-def test_fields_of_any_shape_come_back_as_they_were():
+def test_arrays_of_any_shape_survive_pickling():
     shapes = [(2, 3), (0, 3), (4, 1)]
     kept = [MeanArrays(np.arange(np.prod(shape)).reshape(shape), 1) for shape in shapes]
     again = pickle.loads(pickle.dumps(Models(kept, np.zeros(3, int), MeanStructure(0.0))))
@@ -436,7 +436,7 @@ def test_fields_of_any_shape_come_back_as_they_were():
         assert one.mean.shape == other.mean.shape
 
 
-def test_bags_that_are_kept_alike_predict_together():
+def test_bags_that_are_stored_alike_predict_together():
     some = models()
     assert list(some.runs(0, 3)) == [(range(1), True), (range(1, 2), False), (range(2, 3), True)]
     assert some.together(range(2, 3)) == [some.stored[2]]
@@ -447,7 +447,7 @@ def test_bags_that_are_kept_alike_predict_together():
     assert list(mixed.runs(1, 4)) == [(range(1, 2), False), (range(2, 4), True)]
 
 
-def test_a_structure_without_any_arrays_survives_pickling():
+def test_structure_without_arrays_survives_pickling():
     again = pickle.loads(pickle.dumps(Models([DummyRegressor()], np.array([1]), MeanStructure(0.0))))
     assert isinstance(again[0], DummyRegressor)
     assert again.n_arrays == 0

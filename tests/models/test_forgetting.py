@@ -82,7 +82,7 @@ def state(model):
 @pytest.mark.parametrize("gone", [[7], [0, 13, N - 1]], ids=["one", "several"])
 @pytest.mark.parametrize("kind", ["regressor", "classifier"])
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_forgetting_is_fitting_without_the_rows(scheme, kind, gone):
+def test_forget_equals_a_fit_without_the_rows(scheme, kind, gone):
     model, y = model_of(kind, scheme)
     model.fit(X, y)
     rest = np.delete(np.arange(N), gone)
@@ -93,7 +93,7 @@ def test_forgetting_is_fitting_without_the_rows(scheme, kind, gone):
 
 @pytest.mark.parametrize("kind", ["regressor", "classifier"])
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_learning_is_fitting_with_the_rows(scheme, kind):
+def test_learn_equals_a_fit_with_the_rows(scheme, kind):
     model, y = model_of(kind, scheme)
     few = N - 3
     model.fit(X[:few], y[:few])
@@ -106,7 +106,7 @@ def test_learning_is_fitting_with_the_rows(scheme, kind):
 
 @pytest.mark.parametrize("kind", ["regressor", "classifier"])
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_learning_what_was_forgotten_gives_the_first_model(scheme, kind):
+def test_learning_forgotten_rows_restores_the_model(scheme, kind):
     model, y = model_of(kind, scheme)
     model.fit(X, y)
     last = [N - 2, N - 1]
@@ -125,7 +125,7 @@ def test_rows_can_be_forgotten_one_by_one_or_all_at_once():
 
 
 @pytest.mark.parametrize("kind", ["regressor", "classifier"])
-def test_frames_are_forgotten_by_their_index(kind):
+def test_rows_of_frames_are_forgotten_by_index(kind):
     model, y = model_of(kind, ClassicalBagging(0.4))
     model.fit(FRAME, y, row_ids="index")
     rest = np.delete(np.arange(N), [2, 11])
@@ -139,7 +139,7 @@ def test_frames_are_forgotten_by_their_index(kind):
 
 
 @pytest.mark.parametrize("kind", ["regressor", "classifier"])
-def test_jobs_do_not_matter(kind):
+def test_n_jobs_does_not_change_the_result_of_forget(kind):
     alone, y = model_of(kind, Subbagging(0.3), n_jobs=1)
     together, _ = model_of(kind, Subbagging(0.3), n_jobs=2)
     alone.fit(X, y), together.fit(X, y)
@@ -147,7 +147,7 @@ def test_jobs_do_not_matter(kind):
     same(learn(alone, X[:2], y[:2]), learn(together, X[:2], y[:2]))
 
 
-def test_a_row_twice_in_a_bag_is_forgotten_with_all_its_copies():
+def test_forget_removes_all_copies_of_a_row_from_a_bag():
     model = BaggedRegressor(RowRecorder(), scheme=ClassicalBagging(2.0), n_bags=20, random_state=0).fit(X, Y)
     assert (model.bags_.counts[:, 6] > 1).any()
     without = forget(model, [6])
@@ -156,7 +156,7 @@ def test_a_row_twice_in_a_bag_is_forgotten_with_all_its_copies():
         np.testing.assert_array_equal(fitted.X_, np.delete(X, 6, axis=0)[bag])
 
 
-def test_the_last_row_of_a_class_takes_the_class_with_it():
+def test_forgetting_the_last_row_of_a_class_removes_the_class():
     y = np.where(np.arange(N) == 4, "rare", LABELS)
     for scheme in SCHEMES:
         model = BaggedClassifier(Voter(), scheme=scheme, n_bags=15, random_state=0).fit(X, y)
@@ -170,13 +170,13 @@ def test_the_last_row_of_a_class_takes_the_class_with_it():
         np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
 
 
-def test_one_class_left_is_refused_in_a_sentence():
+def test_forgetting_all_but_one_class_raises():
     model = BaggedClassifier(Voter(), scheme=Subbagging(2), n_bags=5, random_state=0).fit(X, LABELS == "a")
     with pytest.raises(ValueError, match="at least 2 classes"):
         forget(model, np.flatnonzero(LABELS == "a"))
 
 
-def test_the_range_follows_the_rows():
+def test_forget_updates_the_range():
     model = model_of("regressor", BernoulliSubbagging(2))[0].fit(X, Y)  # with bags without rows, in the middle of it
     highest = int(Y.argmax())
     without = forget(model, [highest])
@@ -186,7 +186,7 @@ def test_the_range_follows_the_rows():
     same(without, model_of("regressor", law_without(model, 1))[0].fit(X[rest], Y[rest], row_ids=rest))
 
 
-def test_weights_and_other_fit_parameters_are_forgotten_with_their_rows():
+def test_forget_and_learn_update_weights_and_other_fit_parameters():
     weights, tags = np.arange(1.0, N + 1), "as it was"
     settings = {"n_bags": 8, "random_state": 0}
     model = BaggedRegressor(RowRecorder(), **settings).fit(X, Y, sample_weight=weights, tag=tags)
@@ -206,7 +206,7 @@ def test_weights_and_other_fit_parameters_are_forgotten_with_their_rows():
 
 @pytest.mark.parametrize("kind", ["regressor", "classifier"])
 @pytest.mark.parametrize("scheme", [Subbagging(2), BernoulliSubbagging(0.4), ClassicalBagging(2)], ids=str)
-def test_all_bags_are_forgotten_and_learned_too(scheme, kind):
+def test_forget_and_learn_work_with_n_bags_all(scheme, kind):
     n = 6
     model, y = model_of(kind, scheme, n_bags="all")
     model.fit(X[:n], y[:n])
@@ -218,7 +218,7 @@ def test_all_bags_are_forgotten_and_learned_too(scheme, kind):
 
 
 @pytest.mark.parametrize("random_state", [None, "generator"])
-def test_seeds_that_were_drawn_are_remembered(random_state):
+def test_forget_reuses_seeds_that_were_drawn_at_random(random_state):
     given = np.random.default_rng(3) if random_state else None
     model = model_of("regressor", Subbagging(0.3), random_state=given)[0].fit(X, Y)
     state = None if given is None else copy.deepcopy(given.bit_generator.state)
@@ -230,7 +230,7 @@ def test_seeds_that_were_drawn_are_remembered(random_state):
     assert given is None or given.bit_generator.state == state
 
 
-def test_a_warm_start_goes_on_after_forgetting():
+def test_warm_start_works_after_forget():
     model = model_of("regressor", Subbagging(0.3), warm_start=True)[0].fit(X, Y)
     rest = np.delete(np.arange(N), 7)
     without = forget(model, [7]).set_params(n_bags=20).fit(X[rest], Y[rest], row_ids=rest)
@@ -241,13 +241,13 @@ def test_a_warm_start_goes_on_after_forgetting():
     assert len(without.bags_) == 20
 
 
-def test_rows_with_labels_join_rows_that_are_counted():
+def test_learn_adds_rows_with_labels_to_rows_with_positions():
     model = model_of("regressor", Subbagging(9))[0].fit(X[:-2], Y[:-2])
     fresh = model_of("regressor", Subbagging(9))[0].fit(X, Y, row_ids=[*range(N - 2), "x", 2**40])
     same(learn(model, X[-2:], Y[-2:], row_ids=["x", 2**40]), fresh)
 
 
-def test_names_that_are_partly_whole_numbers_are_forgotten_like_others():
+def test_row_ids_of_mixed_types_can_be_forgotten():
     names = [*range(N - 1), "last"]
     model = BaggedRegressor(RowRecorder(), n_bags=12, random_state=0).fit(X, Y, row_ids=names)
     without = forget(model, ["last"])
@@ -269,7 +269,7 @@ def counting():
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_only_bags_that_contained_the_rows_are_fitted(scheme):
+def test_forget_refits_only_bags_with_the_rows(scheme):
     learner, seen = counting()
     model = BaggedRegressor(learner, scheme=scheme, n_bags=40, random_state=0).fit(X, Y)
     for gone in ([5], [0, 17]):
@@ -289,7 +289,7 @@ def test_only_bags_that_contained_the_rows_are_fitted(scheme):
     assert seen == []
 
 
-def test_of_all_bags_only_those_that_are_new_are_fitted():
+def test_with_n_bags_all_only_new_bags_are_fitted():
     learner, seen = counting()
     model = BaggedRegressor(learner, scheme=Subbagging(2), n_bags="all").fit(X[:6], Y[:6])
     assert len(seen) == 15
@@ -301,7 +301,7 @@ def test_of_all_bags_only_those_that_are_new_are_fitted():
 
 
 @pytest.mark.parametrize("kind", ["regressor", "classifier"])
-def test_the_model_that_was_given_stays_as_it_is(kind):
+def test_forget_and_learn_do_not_change_the_given_model(kind):
     model, y = model_of(kind, ClassicalBagging(0.4))
     model.fit(X, y)
     before, fitted = state(model), list(model.estimators_.stored)
@@ -317,7 +317,7 @@ def test_the_model_that_was_given_stays_as_it_is(kind):
 # ------------------------------------------------------------------------------------------------ models without rows
 
 
-def test_a_model_that_keeps_no_rows_asks_for_them():
+def test_model_without_stored_rows_needs_them_again():
     weights = np.arange(1.0, N + 1)
     for given in ({}, {"sample_weight": weights}):
         keeping = model_of("regressor", Subbagging(0.3))[0].fit(X, Y, **given)
@@ -336,7 +336,7 @@ def test_a_model_that_keeps_no_rows_asks_for_them():
         np.testing.assert_array_equal(again.bag_predictions(X), model.bag_predictions(X))
 
 
-def test_rows_other_than_those_of_the_fit_are_refused():
+def test_rows_other_than_those_of_fit_raise():
     model = model_of("regressor", Subbagging(0.3), keep_rows=False)[0].fit(X, Y)
     with pytest.raises(ValueError, match="The training rows must be the same as in fit"):
         forget(model, [3], X=X[::-1])
@@ -347,7 +347,7 @@ def test_rows_other_than_those_of_the_fit_are_refused():
         forget(keeping, [3], X=X)
 
 
-def test_learning_asks_for_the_rows_before_by_the_name_of_its_parameter():
+def test_learn_without_stored_rows_asks_for_x_before():
     model = model_of("regressor", Subbagging(0.3), keep_rows=False)[0].fit(X, Y)
     with pytest.raises(ValueError, match="X_before=") as refusal:
         learn(model, X[:1], Y[:1])
@@ -381,7 +381,7 @@ def test_learning_asks_for_the_rows_before_by_the_name_of_its_parameter():
     (lambda model: forget(BaggedRegressor(), [0]), ValueError, "not fitted yet"),
 ])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:X has feature names")
-def test_bad_input_is_refused_in_a_sentence_and_nothing_changes(call, error, words):
+def test_bad_input_raises_and_changes_nothing(call, error, words):
     model = model_of("regressor", Subbagging(0.3))[0].fit(X, Y)
     before = state(model)
     with pytest.raises(error, match=words):
@@ -389,19 +389,19 @@ def test_bad_input_is_refused_in_a_sentence_and_nothing_changes(call, error, wor
     assert state(model) == before
 
 
-def test_rows_with_labels_must_be_given_labels():
+def test_rows_with_labels_need_labels_for_new_rows():
     model = model_of("regressor", Subbagging(0.3))[0].fit(FRAME, Y, row_ids="index")
     with pytest.raises(ValueError, match=r"have labels as IDs, so learn needs one per new row"):
         learn(model, FRAME[:1], Y[:1])
 
 
-def test_a_label_is_not_bent_to_the_kind_of_the_labels_before():
+def test_label_of_another_type_raises():
     model = BaggedClassifier(Voter(), n_bags=5, random_state=0).fit(X, np.arange(N) % 2)
     with pytest.raises(TypeError, match="of type int64, like the training targets"):
         learn(model, X[:1], [2.5])
 
 
-def test_a_warm_start_with_other_names_is_refused_and_nothing_changes():
+def test_warm_start_with_other_row_ids_raises_and_changes_nothing():
     model = model_of("regressor", Subbagging(0.3), warm_start=True)[0].fit(X, Y, row_ids=np.arange(N) + 5)
     predicted = model.predict(X)
     for names in (None, np.arange(N) + 6, np.arange(N)[::-1] + 5, list(FRAME.index)):
@@ -412,7 +412,7 @@ def test_a_warm_start_with_other_names_is_refused_and_nothing_changes():
     assert len(model.estimators_) == 20
 
 
-def test_a_scheme_of_your_own_that_draws_other_bags_cannot_forget():
+def test_own_scheme_without_matched_bags_cannot_forget():
     model = BaggedRegressor(Ridge(), scheme=Declared(0.5, 0.0), n_bags=3, random_state=0).fit(X, Y)
     for call in (lambda: forget(model, [0]), lambda: learn(model, X[:1], Y[:1])):
         with pytest.raises(TypeError, match=r"draws matched bags.* removing a row changes all its bags"):
@@ -422,14 +422,14 @@ def test_a_scheme_of_your_own_that_draws_other_bags_cannot_forget():
 # ------------------------------------------------------------------------------------------- names of rows on their way
 
 
-def test_names_reach_a_model_in_a_pipeline_by_its_step():
+def test_row_ids_can_be_passed_to_a_model_in_a_pipeline():
     alone = model_of("regressor", Subbagging(0.3))[0].fit(X, Y, row_ids=np.arange(N) + 5)
     pipeline = make_pipeline(FunctionTransformer(), model_of("regressor", Subbagging(0.3))[0])
     pipeline.fit(X, Y, baggedregressor__row_ids=np.arange(N) + 5)
     same(pipeline[-1], alone)
 
 
-def test_names_are_routed_as_metadata():
+def test_row_ids_are_routed_as_metadata():
     names = np.arange(N) + 5
     alone = model_of("regressor", Subbagging(0.3))[0].fit(X, Y, row_ids=names)
     with config_context(enable_metadata_routing=True):
@@ -440,7 +440,7 @@ def test_names_are_routed_as_metadata():
         same(forget(direct, [9]), forget(alone, [9]))
 
 
-def test_names_are_routed_beside_weights_that_are_for_the_learner():
+def test_row_ids_and_weights_are_routed_together():
     names, weights = np.arange(N) + 5, np.arange(1.0, N + 1)
     with config_context(enable_metadata_routing=True):
         learner = RowRecorder().set_fit_request(sample_weight=True)
@@ -451,7 +451,7 @@ def test_names_are_routed_beside_weights_that_are_for_the_learner():
             assert one.sample_weight_.tolist() == weights[bag].tolist()
 
 
-def test_the_order_of_the_table_does_not_matter_for_who_is_in_a_bag():
+def test_bags_depend_on_row_ids_and_not_on_the_order_of_rows():
     order = np.random.default_rng(2).permutation(N)
     model = BaggedRegressor(RowRecorder(), n_bags=6, random_state=0).fit(X, Y)
     other = BaggedRegressor(RowRecorder(), n_bags=6, random_state=0).fit(X[order], Y[order], row_ids=order)
@@ -460,7 +460,7 @@ def test_the_order_of_the_table_does_not_matter_for_who_is_in_a_bag():
         assert one.seed_ == two.seed_
 
 
-def test_classifiers_of_many_rows_forget_to_the_last_bit():
+def test_forget_is_exact_for_classifiers_with_many_rows():
     features, labels = make_classification(300, n_informative=4, n_classes=3, random_state=1)
     model = BaggedClassifier(n_bags=30, random_state=0).fit(features, labels)
     rest = np.delete(np.arange(300), [0, 150])
@@ -468,7 +468,7 @@ def test_classifiers_of_many_rows_forget_to_the_last_bit():
     same(forget(model, [0, 150]), fresh.fit(features[rest], labels[rest], row_ids=rest), features)
 
 
-def test_a_fit_parameter_whose_length_would_change_its_meaning_is_refused():
+def test_fit_parameter_that_would_become_one_per_row_raises():
     class Takes(Ridge):
         def fit(self, X, y, extra=None):
             return super().fit(X, y + np.sum(extra))
@@ -482,7 +482,7 @@ def test_a_fit_parameter_whose_length_would_change_its_meaning_is_refused():
         learn(model, X[:1], Y[:1])
 
 
-def test_new_rows_are_of_the_types_of_the_rows_before():
+def test_new_rows_of_other_types_raise():
     frame = pd.DataFrame({"kind": pd.Categorical(["a", "b"] * (N // 2)), "x": np.arange(N // 2 * 2.0)})
     model = BaggedRegressor(FunctionRegressor(lambda X, y, seed: lambda points: np.zeros(len(points))), n_bags=3,
                             random_state=0).fit(frame, frame.x)  # fmt: skip
@@ -491,7 +491,7 @@ def test_new_rows_are_of_the_types_of_the_rows_before():
         learn(model, other, [0.0])
 
 
-def test_a_fitted_model_stays_when_names_are_refused():
+def test_fit_with_bad_row_ids_keeps_the_fitted_model():
     model = BaggedRegressor(Ridge(), n_bags=3, random_state=0).fit(X, Y)
     predicted = model.predict(X)
     with pytest.raises(ValueError, match="two rows have this ID"):
@@ -499,14 +499,14 @@ def test_a_fitted_model_stays_when_names_are_refused():
     np.testing.assert_array_equal(model.predict(X), predicted)
 
 
-def test_forget_takes_no_targets():
+def test_forget_has_no_parameter_y():
     model = BaggedRegressor(Ridge(), n_bags=3, keep_rows=False, random_state=0).fit(X, Y)
     with pytest.raises(TypeError, match="forget has no parameter y"):
         forget(model, [0], X=X, y=Y)
 
 
 @solver_chosen
-def test_a_solver_that_is_no_longer_used_leaves_no_forgotten_row_behind():
+def test_changing_the_solver_leaves_no_forgotten_row_behind():
     model = BaggedRegressor(KNeighborsRegressor(3), n_bags=12, random_state=0).fit(X, Y)
     assert str(model.solver_) == "neighbours"
     without = forget(model.set_params(solver="scikit-learn"), [5])
@@ -523,7 +523,7 @@ def _with_a_function_inside(table):
     return np.column_stack([sorted(column, key=lambda value: -value) for column in np.asarray(table).T])
 
 
-def test_a_function_that_went_to_another_process_is_still_the_same_function(monkeypatch):
+def test_pickled_function_counts_as_the_same(monkeypatch):
     learner = make_pipeline(FunctionTransformer(_with_a_function_inside), Ridge())
     model = BaggedRegressor(learner, n_bags=10, random_state=0).fit(X, Y)
     # Another process imports the function anew: the functions inside of it have other addresses there.
@@ -535,7 +535,7 @@ def test_a_function_that_went_to_another_process_is_still_the_same_function(monk
     assert len(forget(model, [3]).bags_) == 10
 
 
-def test_another_function_is_noticed_even_if_its_name_and_bytes_are_the_same():
+def test_another_function_with_the_same_name_is_noticed():
     learner = make_pipeline(FunctionTransformer(lambda table: np.sin(table)), Ridge())
     model = BaggedRegressor(learner, n_bags=10, random_state=0).fit(X, Y)
     model.estimator.steps[0][1].func = lambda table: np.exp(table)

@@ -28,7 +28,7 @@ X, y = load_diabetes(return_X_y=True)
 X, y = X[:60], y[:60]
 
 
-def test_a_scheme_has_parameters_that_are_set_by_replacing_it():
+def test_setting_a_scheme_parameter_replaces_the_scheme():
     scheme = Subbagging(0.5)
     model = BaggedRegressor(scheme=scheme)
     assert model.get_params()["scheme__bag_size"] == 0.5
@@ -38,13 +38,13 @@ def test_a_scheme_has_parameters_that_are_set_by_replacing_it():
     assert clone(model).scheme == Subbagging(0.3)
 
 
-def test_a_scheme_and_its_parameter_can_be_set_together_in_any_order():
+def test_scheme_and_its_parameter_can_be_set_together_in_any_order():
     for order in (1, -1):
         settings = dict([("scheme", ClassicalBagging(1.0)), ("scheme__bag_size", 10)][::order])
         assert BaggedRegressor().set_params(**settings).scheme == ClassicalBagging(10)
 
 
-def test_a_prediction_range_has_parameters_too():
+def test_prediction_range_has_parameters_too():
     model = BaggedRegressor(prediction_range=TrimmedRange(2)).set_params(prediction_range__rank=3)
     assert model.prediction_range == TrimmedRange(3)
     assert not any(name.startswith("prediction_range__") for name in BaggedRegressor().get_params())
@@ -55,7 +55,7 @@ def test_a_prediction_range_has_parameters_too():
     ({"prediction_range__rank": 3}, r"has prediction_range=ObservedRange\(\), which has no parameters"),
     ({"scheme__bag_size": -1}, "'bag_size' parameter of Subbagging must be a positive number"),
 ])  # fmt: skip
-def test_parameters_that_a_part_does_not_have_are_refused(settings, sentence):
+def test_unknown_nested_parameters_raise(settings, sentence):
     model = BaggedRegressor(prediction_range=ObservedRange())
     with pytest.raises(ValueError, match=sentence):
         model.set_params(**settings)
@@ -63,7 +63,7 @@ def test_parameters_that_a_part_does_not_have_are_refused(settings, sentence):
 
 
 @pytest.mark.parametrize("scheme", [Subbagging(0.5), "subbagging"], ids=str)
-def test_a_search_over_the_bag_size_finds_what_fits_by_hand_find(scheme):
+def test_grid_search_over_the_bag_size_agrees_with_separate_fits(scheme):
     sizes, folds = [0.1, 0.8], [(np.arange(40), np.arange(40, 60))]
     model = BaggedRegressor(Ridge(0.01), scheme=scheme, n_bags=10, random_state=0)
     search = GridSearchCV(model, {"scheme__bag_size": sizes}, cv=folds).fit(X, y)
@@ -77,7 +77,7 @@ def test_a_search_over_the_bag_size_finds_what_fits_by_hand_find(scheme):
     assert deep[-1].scheme == Subbagging(0.2)
 
 
-def test_a_warm_start_minds_a_new_bag_size_once():
+def test_warm_start_raises_once_for_a_new_bag_size():
     model = BaggedRegressor(Ridge(), n_bags=3, warm_start=True, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="the data or the scheme changed since the first fit"):
         model.set_params(scheme__bag_size=0.2, n_bags=4).fit(X, y)
@@ -87,7 +87,7 @@ def test_a_warm_start_minds_a_new_bag_size_once():
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-def test_a_scheme_may_be_given_by_its_name(name):
+def test_scheme_can_be_given_by_name(name):
     model, scheme = BaggedRegressor(Ridge(), scheme=name, n_bags=5, random_state=0), SCHEMES[name]()
     shown = f"BaggedRegressor(estimator=Ridge(), n_bags=5, random_state=0, scheme={name!r})"
     assert " ".join(repr(model).split()) == shown
@@ -101,7 +101,7 @@ def test_a_scheme_may_be_given_by_its_name(name):
     assert model.set_params(scheme__bag_size=0.25).scheme == type(scheme)(0.25)
 
 
-def test_names_are_understood_wherever_a_scheme_is():
+def test_scheme_names_work_everywhere():
     assert Certificate("classical", 60).scheme == Certificate(ClassicalBagging(), 60).scheme
     assert random_n_bags("classical", 60, 50, 0) == random_n_bags(ClassicalBagging(), 60, 50, 0)
     labels = (y > 100).astype(int)
@@ -119,13 +119,13 @@ def test_names_are_understood_wherever_a_scheme_is():
         assert studied.model.scheme_ == Subbagging(25).resolve(50)
 
 
-def test_a_name_that_is_none_is_refused_with_those_that_are():
+def test_unknown_scheme_name_raises_and_lists_the_known_ones():
     with pytest.raises(ValueError, match=r"or one of \('subbagging', .*'poissonized'\). Got 'bag'"):
         BaggedRegressor(scheme="bag").fit(X, y)
     assert BaggedRegressor(scheme="bag").get_params()["scheme"] == "bag"  # asking for parameters checks none
 
 
-def test_strata_survive_a_new_bag_size():
+def test_setting_the_bag_size_keeps_the_strata():
     labels = np.repeat(["a", "b"], 30)
     model = BaggedClassifier(scheme=StratifiedSubbagging(0.5), n_bags=5, random_state=0)
     model.set_params(scheme__bag_size=0.2).fit(X, labels)

@@ -50,14 +50,14 @@ def shares(X, y, seed):
     return lambda points: np.tile(counts / counts.sum(), (len(points), 1))
 
 
-def test_any_algorithm_can_be_bagged(diabetes):
+def test_any_function_can_be_bagged(diabetes):
     X, y = diabetes
     ours = BaggedRegressor(FunctionRegressor(slope), n_bags=10, random_state=0).fit(X, y)
     theirs = BaggedRegressor(LinearRegression(fit_intercept=False), n_bags=10, random_state=0).fit(X, y)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6)
 
 
-def test_a_randomized_algorithm_gets_another_seed_in_every_bag(diabetes):
+def test_function_gets_a_different_seed_in_every_bag(diabetes):
     X, y = diabetes
     model = BaggedRegressor(FunctionRegressor(coin), n_bags=200, prediction_range=FixedRange(0, 1), random_state=0)
     assert 0.3 < model.fit(X, y).predict(X[:1])[0] < 0.7
@@ -65,7 +65,7 @@ def test_a_randomized_algorithm_gets_another_seed_in_every_bag(diabetes):
     assert kept.fit(X, y).predict(X[:1])[0] in (0.0, 1.0)
 
 
-def test_a_function_that_gives_probabilities_or_labels_classifies(iris):
+def test_function_classifier_accepts_probabilities_or_labels(iris):
     X, y = iris
     model = BaggedClassifier(FunctionClassifier(shares), n_bags=50, random_state=0).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X[:2]), 1 / 3, atol=0.05)
@@ -73,7 +73,7 @@ def test_a_function_that_gives_probabilities_or_labels_classifies(iris):
     assert alone.predict(X[:3]).tolist() == [0, 0, 0]
 
 
-def test_functions_work_with_several_jobs_and_closures(diabetes):
+def test_closures_work_with_several_jobs(diabetes):
     X, y = diabetes
     offset = 3.0
 
@@ -87,7 +87,7 @@ def test_functions_work_with_several_jobs_and_closures(diabetes):
     np.testing.assert_array_equal(*predictions)
 
 
-def test_a_function_learner_that_is_none_is_refused(diabetes):
+def test_wrong_functions_raise(diabetes):
     X, y = diabetes
     with pytest.raises(TypeError, match="'algorithm' parameter of FunctionRegressor"):
         FunctionRegressor("mean").fit(X, y)
@@ -97,7 +97,7 @@ def test_a_function_learner_that_is_none_is_refused(diabetes):
         FunctionRegressor(slope).predict(X)
 
 
-def test_labels_in_a_column_are_labels():
+def test_labels_may_be_a_column():
     X, y = np.zeros((10, 1)), np.repeat([0, 1], 5)
     learner = FunctionClassifier(lambda X, y, seed: lambda points: np.ones((len(points), 1)))
     np.testing.assert_array_equal(BaggedClassifier(learner, n_bags=5).fit(X, y).predict(X), 1)
@@ -116,17 +116,17 @@ def found(**parameters):
     return BaggedFindings(Finder(draws), n_bags=8, random_state=3, **parameters).fit(X, Y).found
 
 
-def test_the_function_gets_the_rows_of_each_bag_and_a_seed():
+def test_finder_gets_the_rows_of_each_bag_and_a_seed():
     model = BaggedFindings(Finder(draws), n_bags=8, random_state=3).fit(X, Y)
     assert [rows for rows, _, _ in model.found] == [sorted(X[bag, 0].tolist()) for bag in model.bags_]
     assert len({seed for _, seed, _ in model.found}) == 8
 
 
-def test_what_is_found_is_the_same_for_any_number_of_jobs():
+def test_findings_are_the_same_for_any_n_jobs():
     assert found() == found(n_jobs=2)
 
 
-def test_a_seed_is_passed_only_to_those_who_ask_for_it():
+def test_seed_is_passed_only_to_functions_that_take_it():
     assert call_with_seed(lambda X, y: "none", 1, 2, 7) == "none"
     assert call_with_seed(lambda X, y, other: other, 1, 2, 7) == 7
     assert call_with_seed(lambda X, y, *, seed=0: seed, 1, 2, 7) == 7
@@ -134,14 +134,14 @@ def test_a_seed_is_passed_only_to_those_who_ask_for_it():
     assert call_with_seed(max, 1, 2, 7) == 2  # no signature
 
 
-def test_a_bag_without_rows_does_not_reach_the_function():
+def test_finder_is_not_called_for_a_bag_without_rows():
     model = BaggedFindings(Finder(lambda X, y: len(X)), scheme=BernoulliSubbagging(0.1), n_bags=30, random_state=0)
     sizes = model.fit(X[:8], Y[:8], groups=list("aabbccdd")).bags_.sizes
     assert 0 in sizes
     assert model.found == [2 * size or None for size in sizes.tolist()]
 
 
-def test_a_function_that_fails_says_in_which_bag():
+def test_error_in_a_finder_names_the_bag():
     def fails(X, y):
         if 3 in X:
             raise KeyError("three")
@@ -151,7 +151,7 @@ def test_a_function_that_fails_says_in_which_bag():
         model.fit(X, Y)
 
 
-def test_without_targets_the_function_gets_none():
+def test_finder_without_targets_gets_none_as_y():
     bagging = BaggedRegressor(scheme=Subbagging(2), n_bags="all")
     model = find_in_bags(Finder(lambda X, y: y, has_targets=False), X[:3], None, "test", bagging=bagging)
     assert model.found == [None] * 3
@@ -159,7 +159,7 @@ def test_without_targets_the_function_gets_none():
         find_in_bags(Finder("no function"), X, Y, "test", bagging=bagging)
 
 
-def test_progress_is_told_and_nothing_is_predicted():
+def test_finder_reports_progress_and_cannot_predict():
     told = []
     with on_progress(lambda done, total: told.append((done, total))):
         found()
@@ -186,7 +186,7 @@ def test_errors_name_the_bagged_model_or_the_function_that_was_called(options, m
         find_in_bags(Finder(draws), X, Y, "select_model", **options)
 
 
-def test_bags_are_those_of_the_bagged_model_that_is_passed():
+def test_finder_uses_the_bags_of_the_given_model():
     options = {"scheme": BernoulliSubbagging(0.3), "n_bags": 6, "random_state": 5}
     model = find_in_bags(
         Finder(draws), X, Y, "select_model", bagging=BaggedClassifier(DecisionTreeClassifier(), **options)

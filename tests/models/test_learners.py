@@ -45,9 +45,9 @@ from stablebag.models.learners import (
     Subspaces,
     Surroundings,
     isolated,
-    keeps_to_its_seeds,
     may_predict,
     random_state_names,
+    uses_only_its_seeds,
 )
 
 # ------------------------------------------------------------------------------------------------------------- learners
@@ -58,12 +58,12 @@ def data():
     return np.arange(60.0).reshape(30, 2), np.random.default_rng(0).normal(size=30)
 
 
-def test_a_seed_that_the_user_wrote_is_kept(data):
+def test_seed_of_the_user_is_kept(data):
     model = BaggedRegressor(RowRecorder(random_state=7), n_bags=5, random_state=3).fit(*data)
     assert [learner.seed_ for learner in model.estimators_] == [7] * 5
 
 
-def test_nested_random_states_that_are_none_are_filled_differently(data):
+def test_nested_random_states_that_are_none_get_different_seeds(data):
     X, y = data
     learner = make_pipeline(GaussianRandomProjection(2), GaussianRandomProjection(1, random_state=5), SGDRegressor())
     assert random_state_names(learner) == ["gaussianrandomprojection-1__random_state", "sgdregressor__random_state"]
@@ -80,7 +80,7 @@ def invalid_for_even_seeds(X, y, seed):
     return lambda points: np.zeros(len(points))
 
 
-def test_learners_that_validate_inside_do_so_in_every_bag(data):
+def test_learners_that_validate_in_fit_do_so_in_every_bag(data):
     X, y = data
     messages = []
     for n_jobs in (1, 2):
@@ -92,7 +92,7 @@ def test_learners_that_validate_inside_do_so_in_every_bag(data):
 
 
 @pytest.mark.slow
-def test_a_search_inside_gives_the_same_for_any_number_of_jobs(data):
+def test_bagged_search_gives_the_same_for_any_n_jobs(data):
     X, y = data
     search = GridSearchCV(DecisionTreeRegressor(random_state=0), {"max_depth": [0, 3]}, cv=2)
     with warnings.catch_warnings():
@@ -102,7 +102,7 @@ def test_a_search_inside_gives_the_same_for_any_number_of_jobs(data):
     np.testing.assert_array_equal(*[model.predict(X) for model in models])
 
 
-def test_ensembles_inside_ensembles_seed_their_own_learners(data):
+def test_nested_ensembles_seed_their_own_learners(data):
     X, y = data
     inner = BaggedRegressor(SGDRegressor(), n_bags=4)
     assert random_state_names(inner) == ["random_state"]
@@ -111,7 +111,7 @@ def test_ensembles_inside_ensembles_seed_their_own_learners(data):
     assert len(set(seeds)) == 8
 
 
-def test_a_learner_that_inherits_nothing_is_taken(data):
+def test_learner_without_a_scikit_learn_base_class_works(data):
     X, y = data
     model = BaggedRegressor(Bare(), n_bags=30, random_state=0).fit(X, y)
     assert [fitted.random_state for fitted in model.estimators_] == Seeds(0).learner_seeds(0, 30).tolist()
@@ -119,7 +119,7 @@ def test_a_learner_that_inherits_nothing_is_taken(data):
     assert "Bare" in model._repr_html_()
 
 
-def test_a_learner_that_is_its_own_clone_is_not_seeded(data):
+def test_learner_that_is_its_own_clone_is_not_seeded(data):
     learner = OwnClone()
     BaggedRegressor(learner, n_bags=3, random_state=0).fit(*data)
     assert learner.random_state is None
@@ -156,7 +156,7 @@ class Stated(RowRecorder):
 
 
 @pytest.mark.parametrize("learner", endless(), ids=["in a list", "dictionary", "two", "pipeline", "ours", "deep"])
-def test_parameters_that_contain_themselves_are_refused(learner, data):
+def test_parameters_that_contain_themselves_raise(learner, data):
     with pytest.raises(
         ValueError, match=r"A parameter of BaggedRegressor's estimator (contains itself|has more than 100 levels)"
     ):
@@ -165,7 +165,7 @@ def test_parameters_that_contain_themselves_are_refused(learner, data):
         leave_one_out_refit(learner, *data, data[0])
 
 
-def test_a_part_may_be_in_two_places(data):
+def test_same_object_may_be_two_parameters(data):
     part = [Ridge(), {"a": (1, 2)}]
     model = BaggedRegressor(Stated([part, part, {"b": part}]), n_bags=2, random_state=0).fit(*data)
     assert model.estimators_[0].part[2]["b"][1] == {"a": (1, 2)}
@@ -196,7 +196,7 @@ class CodesAlone(DecisionTreeClassifier):
         (lambda it: GridSearchCV(it, {"max_depth": [2]}, cv=2, scoring="accuracy"), 20),
     ],
 )
-def test_a_learner_that_takes_codes_alone_gets_those_of_its_bags_labels(names, wrap, rare):
+def test_learner_that_only_takes_codes_gets_the_codes_of_its_bag(names, wrap, rare):
     X = np.random.default_rng(0).normal(size=(40 + rare, 2))
     y = np.array(names)[np.r_[np.arange(40) % 2 * 2, np.ones(rare, int)]]
     model = BaggedClassifier(wrap(CodesAlone()), n_bags=6, random_state=0).fit(X, y)
@@ -208,7 +208,7 @@ def test_a_learner_that_takes_codes_alone_gets_those_of_its_bags_labels(names, w
         np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
-def test_labels_that_are_their_own_codes_stay(data):
+def test_labels_that_are_codes_already_stay(data):
     X, y = data
     for labels in ((y > 0), (y > 0).astype(int), (y > 0).astype(float)):
         model = BaggedClassifier(CodesAlone(), n_bags=2, random_state=0).fit(X, labels)
@@ -216,7 +216,7 @@ def test_labels_that_are_their_own_codes_stay(data):
 
 
 @pytest.mark.parametrize("scoring", ["f1", make_scorer(f1_score, pos_label=1)])
-def test_labels_stay_labels_where_a_parameter_may_name_them(scoring, data):
+def test_labels_are_not_encoded_if_a_parameter_may_name_them(scoring, data):
     X, y = data
     labels = np.where(y > 0, 2, 1)
     with pytest.raises(ValueError, match=r"labels \{"):
@@ -230,7 +230,7 @@ def test_labels_stay_labels_where_a_parameter_may_name_them(scoring, data):
     assert by_label.estimators_[0].classes_.tolist() == [1, 2]  # other learners see labels
 
 
-def test_an_eval_set_is_encoded_with_the_bag(data):
+def test_eval_set_is_encoded_like_the_bag(data):
     X, y = data
     labels = np.where(y > 0, "up", "down")
     model = BaggedClassifier(CodesAlone(), n_bags=2, random_state=0)
@@ -242,7 +242,7 @@ def test_an_eval_set_is_encoded_with_the_bag(data):
 # ----------------------------------------------------------------------------------------------- copies and their seeds
 
 
-def test_a_learner_with_plain_parameters_is_copied_by_its_class_and_seeded():
+def test_learner_with_plain_parameters_is_copied_by_calling_its_class():
     learner = SGDRegressor(alpha=0.5)
     copies = Copies(learner)
     model = copies.copy(17)
@@ -251,7 +251,7 @@ def test_a_learner_with_plain_parameters_is_copied_by_its_class_and_seeded():
     assert (model.alpha, model.random_state, learner.random_state) == (0.5, 17, None)
 
 
-def test_splitters_that_shuffle_are_seeded_and_others_left_alone():
+def test_only_splitters_that_shuffle_are_seeded():
     for splitter, seeded in [
         (KFold(3, shuffle=True), True),
         (KFold(3), False),
@@ -265,15 +265,15 @@ def test_splitters_that_shuffle_are_seeded_and_others_left_alone():
         assert copies.copy(1).cv.random_state == copies.copy(1).cv.random_state
 
 
-def test_only_learners_known_to_keep_to_their_seeds_are_harmless():
-    assert keeps_to_its_seeds(make_pipeline(StandardScaler(), SGDRegressor()))
-    assert not keeps_to_its_seeds(SGDRegressor(random_state=np.random.RandomState(0)))
-    assert not keeps_to_its_seeds(make_pipeline(StandardScaler(), RowRecorder()))
+def test_only_learners_known_to_use_their_own_seeds_are_harmless():
+    assert uses_only_its_seeds(make_pipeline(StandardScaler(), SGDRegressor()))
+    assert not uses_only_its_seeds(SGDRegressor(random_state=np.random.RandomState(0)))
+    assert not uses_only_its_seeds(make_pipeline(StandardScaler(), RowRecorder()))
     assert Surroundings(Ridge()).may_run_beside_others
     assert not Surroundings(SVC()).may_run_beside_others  # libsvm has one generator for the whole process
 
 
-def test_other_learners_find_generators_that_hang_on_their_seed_and_settings_are_given_back(monkeypatch):
+def test_global_generators_are_seeded_for_other_learners_and_restored(monkeypatch):
     monkeypatch.setenv("STABLEBAG_OF_A_TEST", "before")
     around, before = Surroundings(RowRecorder()), random.getstate()
     drawn = []
@@ -331,7 +331,7 @@ def test_torch_is_seeded_for_each_bag_and_restored(monkeypatch, backend, data):
     assert torch.generator.getstate() == before
 
 
-def test_a_fit_that_imports_torch_is_made_again_with_its_generators_seeded(monkeypatch, data):
+def test_fit_that_imports_torch_is_repeated_with_seeded_generators(monkeypatch, data):
     X, y = data
     model = BaggedRegressor(FunctionRegressor(imports_torch), n_bags=3, prediction_range=None, random_state=0)
     monkeypatch.setitem(sys.modules, "torch", None)  # so that it is removed in the end, too
@@ -342,7 +342,7 @@ def test_a_fit_that_imports_torch_is_made_again_with_its_generators_seeded(monke
     np.testing.assert_array_equal(first, model.fit(X, y).bag_predictions(X))
 
 
-def test_fit_parameters_that_cannot_be_copied_are_refused():
+def test_fit_parameters_that_cannot_be_copied_raise():
     with pytest.raises(TypeError, match="The fit parameter 'lock' cannot be copied"):
         isolated("lock", threading.Lock())
 
@@ -358,7 +358,7 @@ STACK = StackingRegressor([("ridge", Ridge())])
     ],
     ids=str,
 )  # fmt: skip
-def test_a_learner_may_predict_if_it_does_or_if_its_class_does_and_it_says_what_it_is(learner, expected):
+def test_may_predict_accepts_learners_that_get_predict_in_fit(learner, expected):
     assert may_predict(learner) is expected
 
 
@@ -380,7 +380,7 @@ def test_every_set_of_columns_is_equally_likely(seed):
     assert ((counts - 400) ** 2 / 400).sum() < 40
 
 
-def test_columns_are_different_and_in_the_order_of_the_table():
+def test_drawn_columns_are_distinct_and_in_the_order_of_the_table():
     for seed in range(50):
         columns = Subspaces(7, 4).of(seed)
         assert len(columns) == 4
@@ -390,36 +390,36 @@ def test_columns_are_different_and_in_the_order_of_the_table():
 @pytest.mark.parametrize(
     ("given", "size"), [(1, 1), (6, None), (1.0, None), (0.5, 3), (0.01, 1), (np.int64(2), 2), (0.29, 1), (5 / 6, 5)]
 )
-def test_a_number_or_a_share_of_columns_is_meant(given, size):
+def test_max_features_is_a_number_or_a_fraction(given, size):
     drawn = Subspaces.read(given, 6, "BaggedRegressor")
     assert (None if drawn is None else drawn.size) == size
 
 
-def test_a_share_is_evaluated_as_it_is_written():
+def test_max_features_fraction_is_evaluated_as_written():
     assert Subspaces.read(0.29, 100, "BaggedRegressor").size == 29
 
 
 @pytest.mark.parametrize("given", [0, -1, 7, 0.0, 1.5, -0.5, np.nan, True, "sqrt", None, [1]])
-def test_other_numbers_of_columns_are_refused_before_any_fit(given):
+def test_wrong_max_features_raises_before_any_fit(given):
     with pytest.raises((TypeError, ValueError), match="The 'max_features' parameter of BaggedRegressor must be"):
         bagged(max_features=given).fit(X, Y)
 
 
-def test_a_learner_sees_its_rows_in_its_columns_and_nothing_else():
+def test_learner_gets_only_its_rows_and_columns():
     model = bagged(RowRecorder()).fit(X, Y)
     for fitted, rows, columns in zip(model, model.estimators_samples_, model.estimators_features_, strict=True):
         np.testing.assert_array_equal(fitted.X_, X[rows][:, columns])
     assert len({tuple(columns) for columns in model.estimators_features_}) > 5
 
 
-def test_the_prediction_is_the_average_of_the_models_at_their_columns():
+def test_prediction_is_the_average_of_models_at_their_columns():
     model = bagged(LinearRegression()).fit(X, Y)
     single = [fitted.predict(X[:, columns]) for fitted, columns in zip(model, model.estimators_features_, strict=True)]
     np.testing.assert_allclose(model.predict(X), np.clip(single, *model.range_).mean(axis=0))
     np.testing.assert_allclose(model.bag_predictions(X), np.clip(single, *model.range_))
 
 
-def test_columns_depend_on_the_seed_and_the_bag_alone():
+def test_columns_depend_only_on_the_seed_and_the_bag():
     """Not on rows, targets, learners, the number of bags, names or schemes."""
     columns = bagged().fit(X, Y).estimators_features_
     others = [
@@ -435,20 +435,20 @@ def test_columns_depend_on_the_seed_and_the_bag_alone():
     assert not np.array_equal(bagged(random_state=1).fit(X, Y).estimators_features_, columns)
 
 
-def test_without_a_number_of_columns_learners_see_all():
+def test_learners_get_all_columns_by_default():
     model = bagged(max_features=1.0).fit(X, Y)
     np.testing.assert_array_equal(model.estimators_features_, [np.arange(6)] * 12)
     assert model.estimators_.subspaces is None
 
 
 @solver_chosen
-def test_solvers_leave_subspaces_to_the_learner_and_say_so():
+def test_solvers_do_not_cover_max_features():
     for learner in (DecisionTreeRegressor(), Ridge(), KNeighborsRegressor()):
         assert str(bagged(learner).fit(X, Y).solver_) == "scikit-learn, because max_features draws columns for each bag"
 
 
 @pytest.mark.slow
-def test_the_same_bits_for_any_number_of_jobs_and_batches():
+def test_n_jobs_and_batches_do_not_change_bits_of_subspaces():
     learner = make_pipeline(StandardScaler(), DecisionTreeRegressor())
     expected = bagged(learner).fit(X, Y)
     parallel = bagged(learner, n_jobs=2).fit(X, Y)
@@ -458,7 +458,7 @@ def test_the_same_bits_for_any_number_of_jobs_and_batches():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(expected)).predict(X), expected.predict(X))
 
 
-def test_a_warm_start_with_another_number_of_columns_is_refused():
+def test_warm_start_with_other_max_features_raises():
     model = bagged(warm_start=True).fit(X, Y)
     with pytest.raises(ValueError, match="max_features changed"):
         model.set_params(max_features=2, n_bags=20).fit(X, Y)
@@ -482,7 +482,7 @@ def test_columns_of_sparse_tables_stay_sparse():
     np.testing.assert_allclose(ours.predict(sparse.csr_array(X)), dense.predict(X), atol=1e-3)
 
 
-def test_rows_that_are_not_in_memory_give_the_same_models(tmp_path):
+def test_rows_from_files_give_the_same_models_with_max_features(tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=list("abcdef")).assign(y=Y)
     frame.to_parquet(tmp_path / "table.parquet")
@@ -491,7 +491,7 @@ def test_rows_that_are_not_in_memory_give_the_same_models(tmp_path):
     np.testing.assert_array_equal(bagged(Ridge()).fit(table).predict(rows), expected.predict(rows))
 
 
-def test_rows_are_forgotten_and_learned_exactly():
+def test_forget_and_learn_are_exact_with_max_features():
     model = bagged(Ridge(), scheme=Subbagging(20)).fit(X, Y)
     rest = np.delete(np.arange(40), 7)
     fresh = bagged(Ridge(), scheme=Subbagging(20)).fit(X[rest], Y[rest], row_ids=rest)
@@ -502,7 +502,7 @@ def test_rows_are_forgotten_and_learned_exactly():
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
-def test_leaving_out_is_measured_as_for_any_learner():
+def test_leave_one_out_works_with_max_features():
     model = bagged(Ridge()).fit(X, Y)
     moved = leave_one_out(model, X[:3])
     single = [f.predict(X[:3][:, columns]) for f, columns in zip(model, model.estimators_features_, strict=True)]
@@ -517,13 +517,13 @@ def test_leaving_out_is_measured_as_for_any_learner():
     np.testing.assert_allclose(refit.left_out[0], fresh.predict(X[:3]))
 
 
-def test_all_bags_have_one_seed_and_so_one_subspace_with_a_warning():
+def test_n_bags_all_warns_that_all_bags_use_the_same_columns():
     with pytest.warns(UserWarning, match="all bags use the same 3 of 6 columns"):
         model = bagged(Ridge(), n_bags="all", scheme=Subbagging(2)).fit(X[:8], Y[:8])
     assert len({tuple(columns) for columns in model.estimators_features_}) == 1
 
 
-def test_a_model_with_subspaces_survives_skops():
+def test_model_with_max_features_survives_skops():
     skops = pytest.importorskip("skops.io")
     model = BaggedClassifier(DecisionTreeClassifier(), max_features=2, n_bags=5, random_state=0).fit(X, Y > 0)
     text = skops.dumps(model)
@@ -531,14 +531,14 @@ def test_a_model_with_subspaces_survives_skops():
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
-def test_bags_without_rows_and_of_one_class_need_no_columns():
+def test_bags_without_rows_or_with_one_class_work_with_max_features():
     model = BaggedClassifier(max_features=1, scheme="poissonized", n_bags=40, random_state=0)
     model.set_params(scheme__bag_size=0.05).fit(X, Y > 0)
     assert (model.bags_.sizes == 0).any()
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
-def test_fits_kept_for_other_columns_are_not_taken(tmp_path):
+def test_stored_fits_with_other_columns_are_not_reused(tmp_path):
     with keep_fits(tmp_path / "kept"):
         one = bagged(Ridge(), max_features=2).fit(X, Y).predict(X)
         other = bagged(Ridge(), max_features=3).fit(X, Y).predict(X)
@@ -548,7 +548,7 @@ def test_fits_kept_for_other_columns_are_not_taken(tmp_path):
     assert not np.array_equal(one, other)
 
 
-def test_a_learner_that_names_a_column_fails_where_it_was_not_drawn():
+def test_learner_that_names_a_column_fails_in_bags_without_it():
     pandas = pytest.importorskip("pandas")
     named = make_pipeline(make_column_transformer((StandardScaler(), ["a", "b"])), Ridge())
     with pytest.raises(ValueError, match="Pipeline failed to fit on bag"):

@@ -46,7 +46,7 @@ def test_lines_are_the_predictions_without_each_row(case):
 
 
 @pytest.mark.kernels
-def test_neither_blocks_nor_other_points_or_rows_change_a_line_by_more_than_rounding(case, monkeypatch):
+def test_blocks_and_other_points_change_a_line_only_by_rounding(case, monkeypatch):
     model, average, raw = case
     everything = slice(0, 50 - len(average.special_units))
     whole, rows = lines_of(average, raw, np.arange(21), everything)
@@ -64,7 +64,7 @@ def test_neither_blocks_nor_other_points_or_rows_change_a_line_by_more_than_roun
         assert fewer.tolist() == rows[3:20].tolist()
 
 
-def test_blocks_of_points_are_all_points_and_bounded(case, monkeypatch):
+def test_blocks_cover_all_points_and_are_bounded(case, monkeypatch):
     _, average, raw = case
     monkeypatch.setattr(left_out_lines, "_MATRIX_BYTES", 32 * 5 * (len(raw) + len(average.special_units)))
     blocks = list(point_blocks(average, raw))
@@ -73,7 +73,7 @@ def test_blocks_of_points_are_all_points_and_bounded(case, monkeypatch):
 
 
 @pytest.mark.kernels
-def test_the_mean_without_a_row_is_within_reach_of_the_mean(case):
+def test_mean_without_a_row_is_within_reach_of_the_mean(case):
     _, average, raw = case
     shares = outside_weights(average) / (len(raw) if average.drawn else 1)
     points = BagPoints(average, raw)
@@ -83,7 +83,7 @@ def test_the_mean_without_a_row_is_within_reach_of_the_mean(case):
         assert (np.abs(average.left_out(raw)[row] - mean) <= reach).all()
 
 
-def test_the_reach_cannot_be_shorter():
+def test_reach_is_tight():
     X, y = np.arange(4.0)[:, None], np.arange(4.0)
     model = BaggedRegressor(Ridge(), scheme=Subbagging(1), n_bags="all", prediction_range=ObservedRange()).fit(X, y)
     without_row_0 = ~model.bags_.inclusion[:, 0]

@@ -27,7 +27,7 @@ def by_hand(model, raw, unit):
     {"scheme": Subbagging(4), "n_bags": 40, "random_state": 0, "prediction_range": FixedRange(-0.1, 0.1)},
 ], ids=str)  # fmt: skip
 @pytest.mark.parametrize("grouped", [False, True])
-def test_it_is_the_standard_deviation_over_the_bags_with_rows_and_without_the_unit(settings, grouped):
+def test_spread_is_the_standard_deviation_over_the_bags_without_the_group(settings, grouped):
     groups = np.repeat(np.arange(8), [1, 2] * 4) if grouped else None
     model = BaggedRegressor(LinearRegression(), **settings).fit(X, Y, groups=groups)
     raw, at_rows = Fitted(model).raw(POINTS), Fitted(model).raw(X)
@@ -42,7 +42,7 @@ def test_it_is_the_standard_deviation_over_the_bags_with_rows_and_without_the_un
     assert Fitted(model).spread_at_rows() is Fitted(model).spread_at_rows()
 
 
-def test_bags_that_agree_have_no_spread_at_all():
+def test_bags_that_agree_have_exactly_no_spread():
     # 0.1 + 0.1 + 0.1 is not 0.3: a mean of equal numbers may differ from them. The bags with row 0 predict otherwise.
     def learn(rows, y, seed):
         value = 7.3 if 0.5 in y else 0.1
@@ -57,7 +57,7 @@ def test_bags_that_agree_have_no_spread_at_all():
     assert (Fitted(model).spread_at_rows() == 0).tolist() == [True] + [False] * 5
 
 
-def test_numbers_of_any_size_do_not_overflow():
+def test_spread_does_not_overflow():
     model = BaggedRegressor(LinearRegression(), n_bags=30, prediction_range=None, random_state=0).fit(X, Y)
     raw = Fitted(model).raw(POINTS)
     found, large = (left_out_spread(Fitted(model).average, raw * unit) for unit in (1, 1e300))

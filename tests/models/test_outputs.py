@@ -11,7 +11,7 @@ def data():
     return np.arange(60.0).reshape(30, 2), np.random.default_rng(0).normal(size=30)
 
 
-def test_a_prediction_that_is_nan_is_an_error_and_not_an_average(data):
+def test_nan_prediction_raises(data):
     X, y = data
     model = BaggedRegressor(PredictsNaN(), n_bags=3).fit(X, y)
     with pytest.raises(ValueError, match=r"bag 0.*prediction at point 1 is NaN"):
@@ -32,14 +32,14 @@ def test_the_learners_order_of_classes_does_not_matter():
     (Says(probabilities=0.0), "have shape"),
     (Says(label=99), "predicted the class .*99.*, but the classes are"),
 ])  # fmt: skip
-def test_what_is_no_probability_and_no_class_is_an_error(learner, words):
+def test_wrong_probabilities_and_classes_raise(learner, words):
     X, y = np.zeros((10, 1)), np.repeat([0, 1], 5)
     model = BaggedClassifier(learner, n_bags=3, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=words):
         model.predict_proba(X)
 
 
-def test_numbers_are_one_for_each_point_in_an_array_of_their_own():
+def test_predictions_are_copied_to_one_number_per_point():
     given = np.array([[1], [2]])
     taken = outputs.numbers(given, n_points=2)
     assert taken.tolist() == [1.0, 2.0]
@@ -55,7 +55,7 @@ def test_numbers_are_one_for_each_point_in_an_array_of_their_own():
     (np.ma.array([1.0, 2.0, 3.0], mask=[0, 0, 1]), "masked at some points"),
     ([1.0, 2.0, np.nan], "at point 2 is NaN"),
 ])  # fmt: skip
-def test_what_is_no_number_for_each_point_is_an_error(given, words):
+def test_predictions_of_wrong_shape_or_type_raise(given, words):
     with pytest.raises(ValueError, match=words):
         outputs.numbers(given, n_points=3)
 
@@ -69,13 +69,13 @@ def test_labels_become_votes():
         outputs.votes([1, 1], 2, classes)
 
 
-def test_probabilities_that_nearly_add_up_are_made_to():
+def test_probabilities_that_nearly_sum_to_one_are_normalized():
     table = outputs.probabilities([[0.5004, 0.5], [-0.0001, 1.0]], 2, seen=[0, 1], classes=np.array([0, 1]))
     np.testing.assert_allclose(table.sum(axis=1), 1, rtol=1e-15)
     np.testing.assert_allclose(table, [[0.5004 / 1.0004, 0.5 / 1.0004], [0, 1]])
 
 
-def test_classes_that_are_not_a_list_of_different_labels_are_an_error():
+def test_classes_that_are_not_distinct_labels_raise():
     with pytest.raises(ValueError, match=r"contain a class twice: \[0, 0\]"):
         outputs.probabilities([[0.5, 0.5]], 1, seen=[0, 0], classes=np.array([0, 1]))
     with pytest.raises(ValueError, match="its classes_ must be a list of labels"):

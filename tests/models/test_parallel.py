@@ -33,7 +33,7 @@ def data():
 @pytest.mark.parametrize(("error", "kind"), [
     (RuntimeError, RuntimeError), (TypeError, TypeError), (KeyError, RuntimeError), (UnpicklableError, RuntimeError),
 ])  # fmt: skip
-def test_an_error_is_of_the_learners_kind_or_a_runtime_error(error, kind, n_jobs):
+def test_error_in_a_bag_has_the_type_of_its_cause_or_is_a_runtime_error(error, kind, n_jobs):
     X = np.arange(10.0)[:, None]
     with pytest.raises(kind, match=r"FailsOn failed to fit on bag .*boom"):
         BaggedRegressor(FailsOn(3, error), n_bags=60, n_jobs=n_jobs, random_state=0).fit(X, X.ravel())
@@ -65,7 +65,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_interrupt_stops_promptly_and_leaves_no_workers(n_jobs, tmp_path):
+def test_interrupt_stops_quickly_and_leaves_no_workers(n_jobs, tmp_path):
     code = INTERRUPTED.format(tests=os.path.dirname(os.path.dirname(__file__)), folder=str(tmp_path), n_jobs=n_jobs)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         while len(list(tmp_path.iterdir())) < n_jobs:  # until the workers are at work
@@ -79,7 +79,7 @@ def test_an_interrupt_stops_promptly_and_leaves_no_workers(n_jobs, tmp_path):
             os.kill(int(name.name), 0)
 
 
-def test_threads_that_overlap_leave_the_process_as_it_was(data):
+def test_overlapping_threads_restore_the_number_of_threads(data):
     X, y = data
     before = [pool["num_threads"] for pool in threadpool_info()]
     models = [BaggedRegressor(n_bags=n_bags, random_state=0) for n_bags in (20, 60, 40)]
@@ -96,7 +96,7 @@ def test_threads_that_overlap_leave_the_process_as_it_was(data):
 
 
 @pytest.mark.filterwarnings("ignore:.*have been cancelled")  # warning filters are not safe among threads
-def test_threads_stop_when_their_results_are_no_longer_wanted(data, tmp_path):
+def test_cancelled_threads_stop(data, tmp_path):
     X, y = data
     bags, seeds = Subbagging(0.5).resolve(30).draw(2000, random_state=0), Seeds(0).learner_seeds(0, 2000)
 
@@ -109,7 +109,7 @@ def test_threads_stop_when_their_results_are_no_longer_wanted(data, tmp_path):
     assert sum(len(file.read_text()) for file in tmp_path.iterdir()) == fitted < 2000
 
 
-def test_bags_are_handed_out_singly_until_it_is_known_how_long_one_takes():
+def test_batches_have_one_bag_until_the_time_per_bag_is_known():
     pace = Pace(workers=2)
     batches = pace.batches(10)
     assert [next(batches), next(batches)] == [(0, 1), (1, 2)]
@@ -126,14 +126,14 @@ def test_batches_take_about_half_a_second():
     assert sizes[-1] == 1
 
 
-def test_there_is_one_worker_where_threads_would_disturb_each_other():
+def test_learners_that_share_state_get_one_thread():
     assert n_workers(3) == n_workers(3, beside_others=False) == n_workers(3, threads=True) == 3
     assert n_workers(3, threads=True, beside_others=False) == 1
     with joblib.parallel_config(backend="threading"):
         assert (n_workers(3), n_workers(3, beside_others=False)) == (3, 1)
 
 
-def test_an_error_travels_with_its_bag_and_its_text_where_it_cannot():
+def test_bag_error_has_the_text_of_errors_that_cannot_be_pickled():
     class LocalError(Exception):
         """Has a name that another process does not know."""
 
@@ -145,7 +145,7 @@ def test_an_error_travels_with_its_bag_and_its_text_where_it_cannot():
     assert str(told.cause) == "LocalError: boom"
 
 
-def test_what_a_task_yields_comes_in_order_up_to_the_first_error():
+def test_results_come_in_order_up_to_the_first_error():
     def squares(first):
         for number in range(first, first + 3):
             if number == 7:
@@ -161,7 +161,7 @@ def test_what_a_task_yields_comes_in_order_up_to_the_first_error():
 
 
 @pytest.mark.parametrize("wrong", [0, "a", 1.5, True, [2]])
-def test_a_number_of_jobs_that_is_none_is_refused_before_any_fit(data, wrong):
+def test_bad_n_jobs_raises_before_any_fit(data, wrong):
     X, y = data
     sentence = r"The 'n_jobs' parameter of {} must be None or an integer other than 0\. Got .*: use 1, or -1 for all"
     with pytest.raises((TypeError, ValueError), match=sentence.format("BaggedRegressor")):
@@ -172,7 +172,7 @@ def test_a_number_of_jobs_that_is_none_is_refused_before_any_fit(data, wrong):
         stability_test(LinearRegression(), X, y, n_samples=5, n_jobs=wrong, epsilon=1.0, delta=0.1)
 
 
-def test_there_are_at_most_two_workers_for_each_processor_of_this_machine(data, tmp_path):
+def test_at_most_two_workers_per_processor_are_started(data, tmp_path):
     X, y = data
     most = 2 * joblib.cpu_count()
     assert n_workers(10**9) == most
@@ -206,7 +206,7 @@ def _is_alive(number):
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_workers_end_with_the_process_that_started_them(number, tmp_path):
+def test_workers_end_with_their_parent_process(number, tmp_path):
     code = INTERRUPTED.format(tests=os.path.dirname(os.path.dirname(__file__)), folder=str(tmp_path), n_jobs=2)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL) as process:
         _until(lambda: len(list(tmp_path.iterdir())) == 2, process)
@@ -220,18 +220,18 @@ def test_workers_end_with_the_process_that_started_them(number, tmp_path):
     pytest.fail("workers live on")
 
 
-def test_a_worker_that_is_killed_is_named_in_a_sentence(tmp_path):
+def test_killed_worker_raises_an_error_with_the_likely_cause(tmp_path):
     code = INTERRUPTED.format(tests=os.path.dirname(os.path.dirname(__file__)), folder=str(tmp_path), n_jobs=2)
     code += "except RuntimeError as error:\n    print(error)\n"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         _until(lambda: len(list(tmp_path.iterdir())) == 2, process)
         os.kill(int(next(tmp_path.iterdir()).name), signal.SIGKILL)
         output, _ = process.communicate(timeout=60)
-    assert output.splitlines()[1].startswith("A worker process was ended from outside or crashed. Most often this is")
-    assert "memory ran out: use fewer jobs (n_jobs=1 or --jobs 1)" in output
+    assert output.splitlines()[1].startswith("A worker process crashed or was killed, most often because")
+    assert "memory ran out. Use fewer jobs (n_jobs=1 or --jobs 1)" in output
 
 
-def test_learners_that_hash_texts_give_the_same_bits_in_processes_under_one_hash_seed():
+def test_learners_that_hash_strings_are_reproducible_with_a_fixed_hash_seed():
     code = (
         "import numpy as np\n"
         "from stablebag import BaggedRegressor, FunctionRegressor\n"

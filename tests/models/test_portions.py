@@ -20,7 +20,7 @@ class Counted:
         return rows[:, None].astype(float)
 
 
-def test_portions_have_as_many_bags_as_have_room_for_their_distinct_rows():
+def test_portions_have_as_many_bags_as_fit_into_memory():
     bags = Bags([[0, 1], [1, 0], [2, 0], [3, 4], [4], []], n_samples=90)
     assert list(cuts(bags, Counted(90 * 24))) == [(0, 6)]  # all entries have room
     assert list(cuts(bags, Counted(2 * 24))) == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 6)]  # two entries of 24 bytes
@@ -40,7 +40,7 @@ def test_rows_of_several_bags_count_once(seed):
         assert len(np.unique(np.concatenate(list(bags[first:stop])))) <= 400
 
 
-def test_memory_to_read_with_is_left_free_up_to_a_half():
+def test_up_to_half_of_the_memory_is_reserved_for_reading():
     bags = Bags([[k] for k in range(100)], n_samples=10**6)
     source = Counted(24 * 50)
     assert [stop - first for first, stop in cuts(bags, source)] == [50, 50]
@@ -50,7 +50,7 @@ def test_memory_to_read_with_is_left_free_up_to_a_half():
     assert [stop - first for first, stop in cuts(bags, source)] == [25] * 4
 
 
-def test_a_bag_without_room_is_refused_with_what_it_needs():
+def test_bag_that_does_not_fit_raises_with_the_memory_it_needs():
     bags = Bags([[0], range(90_000)], n_samples=100_000)
     with pytest.raises(
         ValueError, match=r"enough for one bag, got 1,000,000 bytes, but bag 1 has 90,000 .* max_memory=.3MB"
@@ -64,7 +64,7 @@ def job_of(bags, **more):
     return FitJob("learner", Counted(72), np.arange(n) * 10.0, bags, np.arange(len(bags)), **more)
 
 
-def test_a_portion_is_a_small_table_with_bags_renumbered_to_it():
+def test_portion_has_a_small_table_and_renumbered_bags():
     bags = Bags([[7, 2, 7], [2, 5], [9]], n_samples=10)
     weights, names = np.arange(10), ["a", "b", "c"]
     one, other = portions(job_of(bags, fit_params={"sample_weight": weights, "names": names}))
@@ -81,7 +81,7 @@ def test_a_portion_is_a_small_table_with_bags_renumbered_to_it():
     assert other.by_row == {"sample_weight"}
 
 
-def test_a_batch_of_bags_can_be_gathered_by_itself():
+def test_batch_of_bags_can_be_gathered_separately():
     bags = Bags([[7, 2], [], [5, 7]], n_samples=10)
     alone = gathered(job_of(bags).part(2, 3), n_bags=3)
     assert alone.X[:, 0].tolist() == [5, 7]

@@ -10,7 +10,7 @@ def told():
     return []
 
 
-def test_counting_begins_at_zero_and_never_goes_back_or_beyond(told):
+def test_progress_starts_at_zero_and_never_decreases_or_exceeds_the_total(told):
     with on_progress(lambda *numbers: told.append(numbers)), counted(5) as count:
         count.one()
         count.reach(3)
@@ -20,7 +20,7 @@ def test_counting_begins_at_zero_and_never_goes_back_or_beyond(told):
     assert told == [(0, 5), (1, 5), (3, 5), (5, 5)]
 
 
-def test_work_inside_other_work_tells_nothing_unless_it_is_a_part(told):
+def test_nested_work_reports_only_as_a_part(told):
     with on_progress(lambda *numbers: told.append(numbers)), counted(4) as count:
         with counted(100) as inner:
             inner.reach(50)
@@ -32,7 +32,7 @@ def test_work_inside_other_work_tells_nothing_unless_it_is_a_part(told):
     assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
 
 
-def test_a_warm_start_tells_of_its_new_bags(told):
+def test_warm_start_reports_only_new_bags(told):
     X = np.arange(10.0)[:, None]
     model = BaggedRegressor(n_bags=4, warm_start=True, random_state=0).fit(X, X.ravel())
     with on_progress(lambda *numbers: told.append(numbers)):
@@ -40,7 +40,7 @@ def test_a_warm_start_tells_of_its_new_bags(told):
     assert told == [(0, 2), (1, 2), (2, 2)]
 
 
-def test_after_the_block_nothing_is_told_any_more(told):
+def test_nothing_is_reported_after_the_block(told):
     with pytest.raises(RuntimeError, match="stop"), on_progress(lambda *numbers: told.append(numbers)):
         raise RuntimeError("stop")
     with counted(3) as count:
@@ -48,7 +48,7 @@ def test_after_the_block_nothing_is_told_any_more(told):
     assert told == []
 
 
-def test_of_two_blocks_the_inner_one_is_told(told):
+def test_inner_block_gets_the_progress(told):
     outer = []
     with on_progress(lambda *numbers: outer.append(numbers)):
         with on_progress(lambda *numbers: told.append(numbers)), counted(1) as count:
@@ -58,12 +58,12 @@ def test_of_two_blocks_the_inner_one_is_told(told):
     assert (told, outer) == ([(0, 1), (1, 1)], [(0, 2)])
 
 
-def test_a_listener_that_is_none_is_refused():
+def test_listener_that_is_not_a_function_raises():
     with pytest.raises(TypeError, match="'listener' parameter of on_progress"), on_progress("bar"):
         pass
 
 
-def test_steps_are_told_to_whoever_listens_and_notices_are_warnings_otherwise(told):
+def test_steps_go_to_listeners_and_notices_warn_without_one(told):
     with on_step(told.append), on_notice(told.append):
         step("Predicting")
         notice("A file was set aside.")

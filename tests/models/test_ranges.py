@@ -10,12 +10,12 @@ from stablebag.models.ranges import OutputRanges, as_prediction_range, diagonal
 # --------------------------------------------------------------------------------------------------------------- ranges
 
 
-def test_a_fixed_range_never_changes():
+def test_fixed_range_never_changes():
     assert FixedRange(-1, 2.5).interval([5.0, 6.0]) == (-1.0, 2.5)
     assert FixedRange(-1, 2.5).delta([5.0, 6.0]) == 0
 
 
-def test_distinct_targets_change_the_observed_range_twice_and_the_trimmed_one_twice_its_rank():
+def test_two_rows_change_the_observed_range_and_twice_the_rank_the_trimmed():
     y = np.random.default_rng(0).normal(size=50)
     assert ObservedRange().delta(y) == 2 / 50
     for rank in (1, 2, 10, 25):
@@ -29,18 +29,18 @@ def test_ties_make_delta_smaller():
     assert TrimmedRange(2).delta([7] * 6) == 0
 
 
-def test_a_constant_target_gives_an_interval_of_no_length():
+def test_constant_target_gives_an_interval_of_length_zero():
     assert ObservedRange().interval([3, 3]) == TrimmedRange(1).interval([3, 3]) == (3.0, 3.0)
     assert FixedRange(3, 3).interval([]) == (3.0, 3.0)
 
 
-def test_a_range_is_a_function_of_the_targets():
+def test_range_can_be_a_function_of_the_targets():
     assert ObservedRange()([1, 5, 3]) == (1.0, 5.0)
     assert as_prediction_range(lambda y: (min(y), 10), "test")([1, 5, 3]) == (1.0, 10.0)
     assert as_prediction_range(ObservedRange(), "test") == ObservedRange()
 
 
-def test_a_range_of_ones_own_needs_only_an_interval():
+def test_own_range_needs_only_interval():
     class AroundMedian(PredictionRange):
         def interval(self, y):
             return float(np.median(y)) - 1, float(np.median(y)) + 1
@@ -58,7 +58,7 @@ def test_reach_is_the_length_unless_the_interval_moves_away():
     assert as_prediction_range(lambda values: (np.median(values), np.median(values)), "here").reach(y) == 14.0
 
 
-def test_a_range_of_ones_own_that_gives_no_interval_is_told_so():
+def test_own_range_that_returns_no_interval_raises():
     class Five(PredictionRange):
         def interval(self, y):
             return 5
@@ -68,13 +68,13 @@ def test_a_range_of_ones_own_that_gives_no_interval_is_told_so():
 
 
 @pytest.mark.parametrize("bad", [0.05, 1.0, np.float64(2)])
-def test_a_fractional_rank_is_refused_with_the_reason(bad):
+def test_fractional_rank_raises_with_the_reason(bad):
     with pytest.raises(TypeError, match="nearly every row would change the range"):
         TrimmedRange(bad)
 
 
 @pytest.mark.parametrize(("bad", "error"), [(0, ValueError), (-1, ValueError), ("2", TypeError), (True, TypeError)])
-def test_a_rank_that_is_none_is_refused(bad, error):
+def test_rank_that_is_not_a_positive_integer_raises(bad, error):
     with pytest.raises(error, match="'rank' parameter of TrimmedRange must be an integer >= 1"):
         TrimmedRange(bad)
 
@@ -85,18 +85,18 @@ def test_a_rank_that_is_none_is_refused(bad, error):
     (0, math.inf, ValueError, "'high' parameter of FixedRange"),
     ("0", 1, TypeError, "'low' parameter of FixedRange"),
 ])  # fmt: skip
-def test_an_impossible_fixed_range_is_refused(low, high, error, words):
+def test_impossible_fixed_range_raises(low, high, error, words):
     with pytest.raises(error, match=words):
         FixedRange(low, high)
 
 
 @pytest.mark.parametrize("result", [(2, 1), (0, math.nan), 3, "ab", (1, 2, 3), None, (0, math.inf)])
-def test_a_function_that_gives_no_interval_is_refused(result):
+def test_function_that_returns_no_interval_raises(result):
     with pytest.raises(ValueError, match="must return a pair"):
         as_prediction_range(lambda y: result, "here").interval([1.0])
 
 
-def test_what_is_no_range_is_refused():
+def test_objects_that_are_not_ranges_raise():
     with pytest.raises(TypeError, match="'prediction_range' parameter of here"):
         as_prediction_range((0, 1), "here")
     for bad in ((0, 1), ObservedRange, "observed"):
@@ -110,12 +110,12 @@ def test_what_is_no_range_is_refused():
 @pytest.mark.parametrize(
     "bad", [[1, math.nan, 2, 3], [1, math.inf, 2, 3], [[1, 2], [3, 4]], ["a", "b", "c", "d"], 3.0, [1j, 2, 3, 4]]
 )
-def test_targets_that_are_no_numbers_are_refused(make, bad):
+def test_targets_that_are_not_numbers_raise(make, bad):
     with pytest.raises(ValueError, match=r"[Tt]arget"):
         make().interval(bad)
 
 
-def test_too_few_targets_are_refused():
+def test_too_few_targets_raise():
     with pytest.raises(ValueError, match=r"Too few targets for TrimmedRange\(2\): need at least 3, got 2"):
         TrimmedRange(2).interval([1, 2])
     with pytest.raises(
@@ -133,7 +133,7 @@ def test_too_few_targets_are_refused():
 Y = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 7.0], [2.0, 9.0]])
 
 
-def test_one_rule_is_for_every_output_and_a_list_has_one_for_each():
+def test_one_rule_is_used_for_all_outputs_and_a_list_has_one_each():
     assert OutputRanges.of(ObservedRange(), 2, "x").ranges == (ObservedRange(), ObservedRange())
     given = OutputRanges.of([FixedRange(0, 1), lambda y: (0, 9)], 2, "x").ranges
     assert given[0] == FixedRange(0, 1)
@@ -149,12 +149,12 @@ def test_one_rule_is_for_every_output_and_a_list_has_one_for_each():
         (3, "must be a prediction range"),
     ],
 )
-def test_what_is_no_range_for_each_output_is_refused(given, message):
+def test_wrong_ranges_for_outputs_raise(given, message):
     with pytest.raises((ValueError, TypeError), match=message):
         OutputRanges.of(given, 2, "BaggedRegressor")
 
 
-def test_a_row_changes_the_box_if_it_changes_any_of_its_sides():
+def test_row_changes_the_box_if_it_changes_any_side():
     rule = OutputRanges.of(ObservedRange(), 2, "x")
     low, high = rule(Y)
     assert (low.tolist(), high.tolist()) == ([0.0, 5.0], [2.0, 9.0])
@@ -165,7 +165,7 @@ def test_a_row_changes_the_box_if_it_changes_any_of_its_sides():
     assert OutputRanges.of(FixedRange(0, 1), 2, "x").change(Y) == (0.0, math.sqrt(2))
 
 
-def test_the_changes_are_those_of_going_through_the_rows():
+def test_changes_of_the_box_agree_with_brute_force():
     class Slow(PredictionRange):
         def interval(self, y):
             return TrimmedRange(2).interval(y)
@@ -179,11 +179,11 @@ def test_the_changes_are_those_of_going_through_the_rows():
             np.testing.assert_array_equal(ends, slow[row])
 
 
-def test_targets_of_another_number_of_columns_are_refused():
+def test_targets_with_another_number_of_columns_raise():
     with pytest.raises(ValueError, match="has 3 ranges, so y needs as many columns"):
         OutputRanges.of(ObservedRange(), 3, "x")(Y)
 
 
-def test_a_diagonal_does_not_overflow():
+def test_diagonal_does_not_overflow():
     assert diagonal(np.array([3e200, 4e200])) == pytest.approx(5e200)
     assert diagonal(np.array([3e-200, 4e-200])) == pytest.approx(5e-200)

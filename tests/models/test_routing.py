@@ -54,7 +54,7 @@ def bagged(learner, **about):
     return BaggedClassifier(learner, n_bags=4, random_state=0, **about).fit(X, Y)
 
 
-def test_metadata_reach_what_is_asked_of_the_learner(routing):
+def test_metadata_reach_the_learners_predict_methods(routing):
     shift = np.linspace(0, 3, 12)
     model = bagged(WithProbabilities().set_predict_proba_request(shift=True).set_decision_function_request(shift=True))
     expected = WithProbabilities().fit(X, Y).predict_proba(X, shift.copy())
@@ -65,25 +65,25 @@ def test_metadata_reach_what_is_asked_of_the_learner(routing):
     np.testing.assert_array_equal(shift, np.linspace(0, 3, 12))  # no learner has reached another's
 
 
-def test_a_learner_without_probabilities_gets_them_in_predict(routing):
+def test_learner_without_predict_proba_gets_metadata_in_predict(routing):
     model = bagged(Consumer().set_predict_request(shift=True))
     np.testing.assert_array_equal(model.predict(X, shift=100.0), np.ones(12))
     np.testing.assert_array_equal(model.predict_proba(X, shift=-100.0)[:, 0], np.ones(12))
 
 
-def test_weights_are_metadata_like_any_other(routing):
+def test_sample_weight_is_routed_like_other_metadata(routing):
     model = bagged(Consumer().set_decision_function_request(sample_weight=True))
     np.testing.assert_allclose(model.decision_function(X, sample_weight=np.arange(12)), X[:, 0] + np.arange(12))
 
 
-def test_a_regressor_routes_them_too(routing):
+def test_regressor_routes_metadata_too(routing):
     about = {"n_bags": 3, "random_state": 0, "prediction_range": None}
     model = BaggedRegressor(Regressor().set_predict_request(shift=True), **about).fit(X, Y)
     np.testing.assert_allclose(model.predict(X, shift=2.0), X[:, 0] + 2)
     np.testing.assert_allclose(model.predict(X), X[:, 0])
 
 
-def test_a_pipeline_around_or_inside_routes_them(routing):
+def test_pipelines_around_or_inside_route_metadata(routing):
     learner = WithProbabilities().set_predict_proba_request(shift=True)
     inside = bagged(make_pipeline(StandardScaler(), learner))
     assert (inside.predict_proba(X, shift=50.0)[:, 1] == 1).all()
@@ -91,7 +91,7 @@ def test_a_pipeline_around_or_inside_routes_them(routing):
     assert (around.predict_proba(X, shift=50.0)[:, 1] == 1).all()
 
 
-def test_what_no_one_has_requested_is_refused(routing):
+def test_metadata_that_nobody_requested_raise(routing):
     with pytest.raises(UnsetMetadataPassedError, match="shift"):
         bagged(WithProbabilities()).predict(X, shift=1.0)
     with pytest.raises(TypeError, match="tag"):
@@ -99,13 +99,13 @@ def test_what_no_one_has_requested_is_refused(routing):
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba", "decision_function"])
-def test_without_routing_nothing_is_passed_along(method):
+def test_without_routing_metadata_for_predictions_raise(method):
     words = f"BaggedClassifier[.]{method} got an unexpected argument, shift. Remove it, or .* metadata routing"
     with pytest.raises(TypeError, match=words):
         getattr(bagged(WithProbabilities()), method)(X, shift=1.0)
 
 
-def test_constants_of_bags_that_reach_no_learner_get_nothing(routing):
+def test_constant_models_get_no_metadata(routing):
     model = BaggedClassifier(
         Consumer().set_predict_request(shift=True), scheme=Subbagging(2), n_bags=30, random_state=0
     ).fit(X, Y)
@@ -115,7 +115,7 @@ def test_constants_of_bags_that_reach_no_learner_get_nothing(routing):
     np.testing.assert_allclose(model.predict_proba(X, shift=100.0)[:, 1], share + ones)
 
 
-def test_points_that_are_not_in_memory_take_none_along(routing, tmp_path):
+def test_metadata_for_rows_from_files_raise(routing, tmp_path):
     pandas = pytest.importorskip("pandas")
     pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": Y}).to_parquet(tmp_path / "table.parquet")
     table = ParquetTable(tmp_path / "table.parquet", target="y")
@@ -126,5 +126,5 @@ def test_points_that_are_not_in_memory_take_none_along(routing, tmp_path):
         model.fit(X, Y).predict_proba(table, shift=1.0)
 
 
-def test_a_learner_that_knows_no_routing_will_do(routing):
+def test_learner_without_routing_methods_works(routing):
     assert bagged(AdaBoostClassifier(n_estimators=1)).predict(X).shape == (12,)

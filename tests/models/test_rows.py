@@ -76,7 +76,7 @@ def test_frames_reach_the_learner_as_frames_with_their_columns(table, n_jobs):
 
 
 @since("scikit-learn", "1.8", "its ColumnTransformer passes no columns of polars on beside a sparse matrix")
-def test_polars_frames_with_column_names(table):
+def test_polars_frames_keep_their_column_names(table):
     polars = pytest.importorskip("polars")
     X, y = table
     same = polars.DataFrame({name: X[name].tolist() for name in X.columns})
@@ -85,7 +85,7 @@ def test_polars_frames_with_column_names(table):
     np.testing.assert_array_equal(model.predict_proba(same), expected)
 
 
-def test_missing_values_pass_where_the_learner_takes_them(iris):
+def test_missing_values_are_passed_to_learners_that_accept_them(iris):
     X, y = iris[0].copy(), iris[1]
     X[::7, 1] = np.nan
     model = BaggedClassifier(HistGradientBoostingClassifier(max_iter=3), n_bags=3, random_state=0).fit(X, y)
@@ -94,7 +94,7 @@ def test_missing_values_pass_where_the_learner_takes_them(iris):
         BaggedClassifier(SVC(), n_bags=3).fit(X, y)
 
 
-def test_object_arrays_and_lists_are_taken():
+def test_object_arrays_and_lists_are_accepted():
     X = np.array([["a", 1], ["b", 2], ["a", 3], ["b", 4]] * 5, dtype=object)
     y = [0, 1, 0, 1] * 5
     model = BaggedClassifier(make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression()), n_bags=5)
@@ -103,7 +103,7 @@ def test_object_arrays_and_lists_are_taken():
 
 
 @pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
-def test_sparse_tables(make, iris):
+def test_sparse_tables_are_accepted(make, iris):
     X, y = iris
     expected = BaggedClassifier(n_bags=5, random_state=0).fit(X, y).predict_proba(X)
     np.testing.assert_allclose(
@@ -113,7 +113,7 @@ def test_sparse_tables(make, iris):
 
 @pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.csc_array])
 @pytest.mark.parametrize("scheme", ["subbagging", "classical"])
-def test_sparse_rows_and_points_reach_the_learner_as_they_came(make, scheme, data):
+def test_sparse_rows_and_points_stay_sparse(make, scheme, data):
     X, y = data
     X = X * (X % 3 > 0)
     seen = []
@@ -140,7 +140,7 @@ def data():
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_matrix, sparse.coo_array, pd.DataFrame])
-def test_rows_of_any_table_are_taken_in_order(make, data):
+def test_take_rows_keeps_order_and_repeats_for_any_table(make, data):
     X, y = data
     table = make(X)
     model = BaggedRegressor(RowRecorder(), n_bags=4, random_state=0).fit(table, y)
@@ -158,7 +158,7 @@ def test_polars_frames_stay_polars_frames(data):
     np.testing.assert_array_equal(model.estimators_[0].X_.to_numpy(), X[model.bags_[0]])
 
 
-def test_a_frame_of_narwhals_is_the_frame_that_it_wraps(data):
+def test_narwhals_frame_is_unwrapped(data):
     narwhals, polars = pytest.importorskip("narwhals"), pytest.importorskip("polars")
     X, y = data
     for frame in (pd.DataFrame(X, columns=["a", "b"]), polars.DataFrame(X, schema=["a", "b"])):
@@ -171,7 +171,7 @@ def test_a_frame_of_narwhals_is_the_frame_that_it_wraps(data):
 
 
 @pytest.mark.parametrize("package", ["polars", "narwhals", "dask"])
-def test_tables_that_are_not_computed_yet_are_refused_with_what_computes_them(package, data):
+def test_lazy_tables_raise_and_say_how_to_compute_them(package, data):
     polars = pytest.importorskip("polars")
     X, y = data
     frame, lazy = pd.DataFrame(X, columns=["a", "b"]), polars.DataFrame(X, schema=["a", "b"]).lazy()
@@ -197,7 +197,7 @@ def test_tables_that_are_not_computed_yet_are_refused_with_what_computes_them(pa
     np.testing.assert_array_equal(again.fit(same, y).predict(same), model.predict(frame))
 
 
-def test_arrays_and_columns_of_dask_are_computed(data):
+def test_dask_arrays_and_columns_are_computed(data):
     array = pytest.importorskip("dask.array")
     frames = pytest.importorskip("dask.dataframe")
     X, y = data
@@ -212,7 +212,7 @@ def test_arrays_and_columns_of_dask_are_computed(data):
 
 
 @pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
-def test_frames_of_nullable_columns_and_tables_of_pyarrow_are_taken(backend, data):
+def test_nullable_columns_and_pyarrow_tables_are_accepted(backend, data):
     arrow = pytest.importorskip("pyarrow")
     frame, y = pd.DataFrame(data[0], columns=["a", "b"]), pd.Series(data[1])
     expected = BaggedRegressor(n_bags=2, random_state=0).fit(frame, y).predict(frame)
@@ -229,7 +229,7 @@ def test_take_rows_of_a_list():
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_array, pd.DataFrame])
-def test_tables_are_stacked_as_what_they_are(make):
+def test_stacked_tables_keep_their_type(make):
     both = stacked(make(np.array([[1.0, 2.0]])), make(np.array([[3.0, 4.0], [5.0, 6.0]])))
     assert sparse.issparse(both) == sparse.issparse(make(np.eye(2)))
     assert isinstance(both, pd.DataFrame) == (make is pd.DataFrame)
@@ -237,7 +237,7 @@ def test_tables_are_stacked_as_what_they_are(make):
     assert values.tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 
 
-def test_tables_are_the_same_where_their_entries_and_types_are():
+def test_same_table_compares_entries_and_types():
     table = np.array([[1.0, np.nan], [2.0, 3.0]])
     assert same_table(table, table.copy())
     assert not same_table(table, np.where(table == 2, 2.5, table))
@@ -247,21 +247,21 @@ def test_tables_are_the_same_where_their_entries_and_types_are():
     assert fingerprint(np.zeros((2, 3))) != fingerprint(np.zeros((3, 2)))
 
 
-def test_the_same_numbers_as_objects_or_in_another_order_of_bytes_are_the_same_table():
+def test_fingerprint_ignores_byte_order_and_floats_stored_as_objects():
     table = np.array([[0.5, -0.0], [np.nan, 2.0]])
     assert fingerprint(table) == fingerprint(table.astype(">f8")) == fingerprint(table.astype(object))
     assert fingerprint([[1, 2]]) == fingerprint(np.array([[1, 2]], dtype=">i8"))
     assert fingerprint(np.array([["a", "b"]])) == fingerprint(np.array([["a", "b"]], dtype=">U1"))
 
 
-def test_other_objects_are_other_tables():
+def test_fingerprint_distinguishes_other_objects():
     entries = [2**53, 2**53 + 1, 10**400, 0.0, -0.0, np.nan, "1", None, 1]
     tables = [np.array([[entry]], dtype=object) for entry in entries]
     assert len({fingerprint(table) for table in tables}) == len(entries)
     assert fingerprint(np.float32([[0.5]])) != fingerprint(np.float64([[0.5]]))
 
 
-def test_a_kept_table_is_out_of_reach():
+def test_stored_table_does_not_change_with_the_callers():
     table = np.array([[1.0], [2.0]])
     held = own_copy(table)
     table[0] = 7.0
@@ -275,13 +275,13 @@ def test_a_kept_table_is_out_of_reach():
     assert held[0, 0] == [1]
 
 
-def test_cells_that_can_be_changed_are_noticed():
+def test_mutable_cells_are_detected():
     assert not has_mutable_cells(np.array([["a", 1, None, 2.5]], dtype=object))
     assert has_mutable_cells(pd.DataFrame({"a": [1, 2], "b": [[1], [2]]}))
     assert not has_mutable_cells(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}))
 
 
-def test_numbers_too_large_for_float32_are_left_alone():
+def test_numbers_too_large_for_float32_are_not_converted():
     assert as_float32(np.array([[1, 2]])).dtype == np.float32
     for table in (np.array([[1e300]]), np.array([[np.nan]]), np.array([["a"]], dtype=object), sparse.eye_array(2)):
         assert as_float32(table) is None
@@ -296,14 +296,14 @@ class Scribbler:
 
 
 @pytest.mark.parametrize("harmless", [True, False])
-def test_no_learner_can_change_the_points_of_the_next(harmless):
+def test_learners_cannot_change_the_points_of_others(harmless):
     points = Points(np.array([[1.0], [2.0]]))
     assert points.call(Scribbler(), "predict", harmless=harmless).tolist() == [0.0, 0.0]
     assert points.X.tolist() == [[1.0], [2.0]]
     assert points.copies == harmless  # those after it get a copy at once
 
 
-def test_a_frame_is_the_same_however_its_columns_are_put_together():
+def test_fingerprint_ignores_how_pandas_stores_columns():
     columns = {"a": [1.0, np.nan], "b": ["x", None], "c": [2, 3], "d": pd.Categorical(["u", "v"])}
     frame = pd.DataFrame(columns)
     apart = pd.DataFrame({"a": columns["a"]})
@@ -316,7 +316,7 @@ def test_a_frame_is_the_same_however_its_columns_are_put_together():
 
 
 @pytest.mark.parametrize("y", [pl.Series([[1], [2, 3]]), pl.DataFrame({"y": [[1], [2, 3]]})])
-def test_targets_that_are_lists_are_refused(y):
+def test_targets_that_are_lists_raise(y):
     with pytest.raises(TypeError, match="The 'y' parameter of fit must be one value for each row, not a list"):
         as_column(y, "y", "fit", warn=False)
 
@@ -331,7 +331,7 @@ def test_several_targets_are_a_table_of_two_columns_or_more():
         assert not are_several(y)
 
 
-def test_one_column_is_as_scikit_learn_reads_it_and_several_are_refused_with_a_way_out():
+def test_one_column_reads_targets_like_scikit_learn_and_several_raise():
     np.testing.assert_array_equal(one_column([[1.0], [2.0]], "x", "", warn=False), [1.0, 2.0])
     with pytest.warns(UserWarning, match="column-vector"):
         one_column([[1.0], [2.0]], "x", "")
@@ -340,14 +340,14 @@ def test_one_column_is_as_scikit_learn_reads_it_and_several_are_refused_with_a_w
 
 
 @pytest.mark.parametrize("kind", [np.array, np.asfortranarray, pd.DataFrame, pl.DataFrame, list])
-def test_whatever_holds_the_targets_those_of_a_row_are_beside_each_other(kind):
+def test_several_targets_become_a_row_major_array(kind):
     values = np.arange(6.0).reshape(3, 2)
     table = columns(kind(values) if kind is not list else values.tolist())
     np.testing.assert_array_equal(table, values)
     assert table.flags.c_contiguous
 
 
-def test_masked_sparse_and_missing_targets_are_refused():
+def test_masked_sparse_and_missing_targets_raise():
     with pytest.raises(ValueError, match="masked"):
         columns(np.ma.masked_array(np.zeros((2, 2)), mask=[[0, 1], [0, 0]]))
     with pytest.raises(ValueError, match="toarray"):
@@ -356,7 +356,7 @@ def test_masked_sparse_and_missing_targets_are_refused():
         columns_of_numbers(pd.DataFrame({"a": [1, pd.NA], "b": [1, 2]}, dtype="Int64"))
 
 
-def test_the_columns_of_a_frame_name_the_outputs():
+def test_columns_of_a_frame_name_the_outputs():
     assert names_of(pd.DataFrame({"a": [1], 3: [2]}), "fit").tolist() == ["a", 3]
     assert names_of(
         pd.DataFrame(np.zeros((1, 2)), columns=pd.MultiIndex.from_tuples([(1, 2), (1, 3)])), "fit"
@@ -366,7 +366,7 @@ def test_the_columns_of_a_frame_name_the_outputs():
         names_of(pd.DataFrame([[1, 2]], columns=["a", "a"]), "fit")
 
 
-def test_an_output_is_asked_for_by_name_or_where_names_are_texts_by_number():
+def test_output_is_chosen_by_name_or_by_position_if_names_are_strings():
     texts, numbers = np.array(["a", "b"], dtype=object), np.array([1, 2])
     assert output_of("b", texts, "output") == output_of(1, texts, "output") == Output("b", 1, 2)
     assert output_of(1, numbers, "output") == output_of(np.int64(1), numbers, "output") == Output(1, 0, 2)
@@ -383,7 +383,7 @@ def test_an_output_is_asked_for_by_name_or_where_names_are_texts_by_number():
             output_of(name, names, "output")
 
 
-def test_a_column_is_a_copy_with_its_numbers_side_by_side():
+def test_output_column_is_a_contiguous_copy():
     block = np.arange(12.0).reshape(2, 3, 2)
     column = Output("b", 1, 2).column(block)
     np.testing.assert_array_equal(column, block[..., 1])

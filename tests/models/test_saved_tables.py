@@ -126,11 +126,11 @@ def assert_same(one, other):
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
-def test_a_frame_comes_back_exactly_and_needs_trust_in_one_type(frame):
+def test_frame_survives_skops_exactly_and_needs_one_trusted_type(frame):
     assert_same(through_skops(frame), frame)
 
 
-def test_a_series_comes_back_as_well():
+def test_series_survives_skops_exactly():
     for series in (pd.Series([1.0, 2.0], index=list("ab"), name="w"), pd.Series(["a", None]), pd.Series([], dtype=int)):
         pd.testing.assert_series_equal(through_skops(series), series, check_exact=True)
     weights = through_skops(pl.Series("w", [1.0, None]))
@@ -139,25 +139,25 @@ def test_a_series_comes_back_as_well():
 
 
 @pytest.mark.parametrize(("frame", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_kept_exactly_says_so_and_names_ways_out(frame, sentence):
+def test_tables_that_would_change_raise_with_ways_out(frame, sentence):
     with pytest.raises(TypeError, match=f"skops cannot save ({sentence}).*pickle or joblib.*keep_rows=False"):
         skops.dumps(wrap_tables(frame))
 
 
-def test_notes_that_are_not_plain_are_refused():
+def test_attrs_that_would_change_raise():
     frame = NUMBERS.copy()
     frame.attrs = {"where": (1, 2)}
     with pytest.raises(TypeError, match="skops cannot save the attrs of this table"):
         skops.dumps(wrap_tables(frame))
 
 
-def test_a_table_that_would_come_back_otherwise_is_refused(monkeypatch):
+def test_table_that_would_change_raises(monkeypatch):
     monkeypatch.setattr("stablebag.models.rows._table", lambda state: NUMBERS)
     with pytest.raises(TypeError, match="because it would change"):
         skops.dumps(wrap_tables(NUMBERS + 1))
 
 
-def test_rows_in_a_format_of_another_version_are_refused_in_a_plain_sentence():
+def test_rows_in_another_format_raise():
     state = SavedTable(NUMBERS).__getstate__() | {"format": 99}
     with pytest.raises(
         ValueError, match=r"have format 99, but this version of stablebag reads format 1\. Refit and save"
@@ -165,7 +165,7 @@ def test_rows_in_a_format_of_another_version_are_refused_in_a_plain_sentence():
         SavedTable.__new__(SavedTable).__setstate__(state)
 
 
-def test_pickling_and_copying_pass_tables_on_as_they_are():
+def test_pickle_and_copy_store_tables_unchanged():
     for frame, _ in REFUSED.values():
         wrapped = wrap_tables(frame)
         assert isinstance(wrapped, SavedTable)
@@ -175,7 +175,7 @@ def test_pickling_and_copying_pass_tables_on_as_they_are():
     assert type(pickle.loads(pickle.dumps(wrap_tables(REFUSED["lists"][0])))) is pd.DataFrame
 
 
-def test_other_values_stay_themselves():
+def test_wrap_tables_leaves_other_values_unchanged():
     for value in (np.eye(2), None, [1, 2], "text"):
         assert wrap_tables(value) is value
         assert unwrap_tables(value) is value
@@ -231,7 +231,7 @@ def test_models_fitted_on_frames_survive_skops_and_pickle(learner, X, settings):
     np.testing.assert_array_equal(forget(again, [row]).predict(X), forget(model, [row]).predict(X))
 
 
-def test_a_classifier_of_texts_survives_skops():
+def test_classifier_of_strings_survives_skops():
     labels = np.where(TARGET > 0, "up", "down").astype(object)
     model = BaggedClassifier(LogisticRegression(), n_bags=14, random_state=0).fit(TABLE, labels)
     file = skops.dumps(model)
@@ -240,7 +240,7 @@ def test_a_classifier_of_texts_survives_skops():
     assert leave_one_out_error(again).value == leave_one_out_error(model).value
 
 
-def test_a_model_with_rows_that_skops_cannot_keep_can_do_without_them():
+def test_keep_rows_false_avoids_tables_that_skops_cannot_save():
     frame = TABLE.assign(a=pd.Series(list(TABLE["a"].to_numpy()), dtype=object))
     model = BaggedRegressor(Ridge(), n_bags=14, random_state=0).fit(frame, TARGET)
     with pytest.raises(TypeError, match="skops cannot save column 'a'"):

@@ -55,7 +55,7 @@ def job_of_interface(learner):
     return FitJob(learner, X_INTERFACE, Y_INTERFACE, Bags([[0, 3], [1, 1]], n_samples=4), np.array([7, 8]))
 
 
-def test_a_solver_has_to_say_how_it_fits_and_a_structure_how_it_predicts():
+def test_solvers_and_structures_must_define_the_abstract_methods():
     class Silent(Solver):
         pass
 
@@ -68,7 +68,7 @@ def test_a_solver_has_to_say_how_it_fits_and_a_structure_how_it_predicts():
         Still()
 
 
-def test_arrays_become_the_estimator_that_the_learner_would_be():
+def test_arrays_become_the_estimator_that_scikit_learn_would_fit():
     solver = Means(job_of_interface(Mean(shift=1.0)))
     model = solver.fit(np.array([0, 3]), 7)
     made, fitted = solver.structure.estimator(model, 7), Mean(1.0, 7).fit(X_INTERFACE[:2], Y_INTERFACE[[0, 3]])
@@ -76,12 +76,12 @@ def test_arrays_become_the_estimator_that_the_learner_would_be():
     assert solver.structure.predictor(Points(X_INTERFACE))([model, model]).tolist() == [[4.5] * 4] * 2
 
 
-def test_a_job_that_is_not_covered_is_refused_with_the_reason():
+def test_job_that_is_not_covered_raises_with_the_reason():
     with pytest.raises(NotCovered, match="the shift is negative"):
         Means(job_of_interface(Mean(shift=-1.0)))
 
 
-def test_a_solver_takes_learners_of_its_exact_types():
+def test_solvers_cover_exact_types_only():
     class Other(Mean):
         pass
 
@@ -99,7 +99,7 @@ def job_of_general(learner, **fit_params):
     return FitJob(learner, X_GENERAL, Y_GENERAL, bags, np.array([3, 4]), fit_params=fit_params)
 
 
-def test_a_bag_is_one_fit_of_the_learner_to_its_rows():
+def test_general_fit_is_one_fit_of_the_learner_to_its_rows():
     job = job_of_general(Ridge(), sample_weight=np.arange(1.0, 13.0))
     general = General(job)
     for rows, seed in zip(job.bags, job.seeds, strict=True):
@@ -109,14 +109,14 @@ def test_a_bag_is_one_fit_of_the_learner_to_its_rows():
         assert same_model(general.fit(rows, int(seed)), expected)
 
 
-def test_the_learner_sees_no_other_row():
+def test_learner_gets_no_other_row():
     job = job_of_general(RowRecorder())
     rows = job.bags[1]
     model = General(job).fit(rows, 4)
     np.testing.assert_array_equal(model.X_, X_GENERAL[rows])
 
 
-def test_a_parameter_of_the_length_of_the_table_is_one_per_row():
+def test_parameter_as_long_as_the_table_is_one_per_row():
     assert is_per_row(np.ones(12), 12)
     assert is_per_row([1] * 12, 12)
     assert not is_per_row(np.ones(11), 12)
@@ -132,7 +132,7 @@ def data():
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64, np.uint8, bool, object])
-def test_trees_give_the_same_bits_as_scikit_learn_for_any_type(dtype):
+def test_trees_have_scikit_learns_bits_for_any_dtype(dtype):
     rng = np.random.default_rng(0)
     X, y = (rng.random((40, 3)) * 5).astype(dtype), rng.normal(size=40)
     model = BaggedRegressor(DecisionTreeRegressor(random_state=0), n_bags=5, random_state=0).fit(X, y)
@@ -144,7 +144,7 @@ def test_trees_give_the_same_bits_as_scikit_learn_for_any_type(dtype):
 
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast")
 @pytest.mark.parametrize("value", [np.inf, 1e300])
-def test_values_that_trees_cannot_hold_are_refused_by_them(value, data):
+def test_values_beyond_float32_raise_in_trees(value, data):
     X, y = data
     X = X.copy()
     X[:, 0] = value
@@ -156,7 +156,7 @@ def job_of_converted(learner, X, y):
     return FitJob(learner, X, y, Bags([np.arange(len(y))], len(y)), np.array([0]))
 
 
-def test_rows_are_converted_once_and_trees_need_not_check_them(data):
+def test_rows_of_trees_are_converted_and_checked_once(data):
     prepared = converted(job_of_converted(DecisionTreeRegressor(), *data))
     assert prepared.X.dtype == np.float32
     np.testing.assert_array_equal(prepared.X, data[0])
@@ -164,19 +164,19 @@ def test_rows_are_converted_once_and_trees_need_not_check_them(data):
 
 
 @pytest.mark.parametrize("make", [sparse.csr_array, pd.DataFrame, lambda X: np.where(X == 0, np.nan, X)])
-def test_tables_that_trees_should_look_at_themselves_are_left_to_them(make, data):
+def test_tables_that_trees_must_check_are_not_converted(make, data):
     job = job_of_converted(DecisionTreeRegressor(), make(data[0]), data[1])
     assert converted(job) is job
 
 
-def test_a_criterion_that_looks_at_the_targets_still_does(data):
+def test_poisson_criterion_still_checks_the_targets(data):
     X, y = data
     assert converted(job := job_of_converted(DecisionTreeRegressor(criterion="poisson"), X, y)) is job
     with pytest.raises(ValueError, match=r"failed to fit on bag 0.*Some value\(s\) of y are negative"):
         BaggedRegressor(DecisionTreeRegressor(criterion="poisson"), n_bags=2).fit(X, -1 - np.abs(y))
 
 
-def test_trees_and_models_of_bags_without_rows_are_asked_alike(data):
+def test_call_method_works_for_trees_and_constant_models(data):
     X, y = data
     points = Points(X)
     tree, constant = DecisionTreeRegressor(random_state=0).fit(X, y), DummyRegressor().fit(X, y)
@@ -184,7 +184,7 @@ def test_trees_and_models_of_bags_without_rows_are_asked_alike(data):
     np.testing.assert_array_equal(call_method(constant, points, "predict", harmless=True), np.full(30, y.mean()))
 
 
-def test_classes_that_inherit_from_a_tree_are_not_covered():
+def test_subclasses_of_trees_are_not_converted():
     class Mine(DecisionTreeRegressor):
         pass
 
@@ -193,7 +193,7 @@ def test_classes_that_inherit_from_a_tree_are_not_covered():
 
 
 @pytest.mark.parametrize("make", [sparse.bsr_array, sparse.coo_array, sparse.lil_array, sparse.dok_array])
-def test_sparse_formats_without_quick_rows_are_converted_once(make, data):
+def test_sparse_formats_that_cannot_select_rows_are_converted_once(make, data):
     job = job_of_converted(Ridge(), make(data[0]), data[1])
     prepared = converted(job)
     assert prepared.X.format == "csr"
@@ -203,7 +203,7 @@ def test_sparse_formats_without_quick_rows_are_converted_once(make, data):
 
 
 @pytest.mark.parametrize("make", [np.array, sparse.csr_array, sparse.csc_array, sparse.csc_matrix])
-def test_other_tables_are_left_as_they_are(make, data):
+def test_other_tables_are_not_converted(make, data):
     job = job_of_converted(Ridge(), make(data[0]), data[1])
     assert converted(job) is job
 
@@ -216,7 +216,7 @@ def test_defaults_are_covered():
     check_parameters(DecisionTreeRegressor())
 
 
-def test_named_parameters_may_have_the_named_values():
+def test_allowed_values_are_covered():
     check_parameters(Ridge(alpha=3.0, solver="cholesky"), alpha=anything, solver=("auto", "cholesky"))
     check_parameters(Ridge(alpha=3.0), alpha=lambda value: value > 0)
 
@@ -226,12 +226,12 @@ def test_named_parameters_may_have_the_named_values():
     [(Ridge(positive=True), r"Ridge\(positive=True\)"), (Ridge(solver="svd"), "solver='svd'"),
      (Ridge(alpha=-1.0), "alpha=-1.0"), (Ridge(fit_intercept=1), "fit_intercept=1")],
 )  # fmt: skip
-def test_the_first_other_value_is_named(learner, about):
+def test_first_uncovered_parameter_is_named(learner, about):
     with pytest.raises(NotCovered, match=about):
         check_parameters(learner, alpha=lambda value: value > 0, solver=("auto", "cholesky"))
 
 
-def test_a_learner_with_something_added_may_do_anything():
+def test_learner_with_an_extra_attribute_is_not_covered():
     learner = Ridge()
     learner.fit = lambda X, y: learner
     with pytest.raises(NotCovered, match="has the attribute fit"):
@@ -251,26 +251,26 @@ LEARNERS = [
 
 
 @pytest.mark.parametrize(("learner", "y"), LEARNERS, ids=lambda part: type(part).__name__)
-def test_two_fits_to_the_same_rows_are_the_same(learner, y):
+def test_same_model_accepts_two_fits_to_the_same_rows(learner, y):
     from sklearn.base import clone
 
     assert same_model(clone(learner).fit(X_SAME, y), clone(learner).fit(X_SAME, y))
 
 
 @pytest.mark.parametrize(("learner", "y"), LEARNERS, ids=lambda part: type(part).__name__)
-def test_one_row_less_is_noticed(learner, y):
+def test_same_model_notices_a_missing_row(learner, y):
     from sklearn.base import clone
 
     assert not same_model(clone(learner).fit(X_SAME, y), clone(learner).fit(X_SAME[1:], y[1:]))
 
 
-def test_the_last_bit_counts():
+def test_same_model_notices_the_last_bit():
     one, other = Ridge().fit(X_SAME, Y_SAME), Ridge().fit(X_SAME, Y_SAME)
     other.coef_ = np.nextafter(other.coef_, np.inf)
     assert not same_model(one, other)
 
 
-def test_the_sign_of_zero_counts_and_nan_is_itself():
+def test_same_model_notices_the_sign_of_zero_and_accepts_equal_nan():
     assert not same_model(np.array([0.0]), np.array([-0.0]))
     assert same_model(np.array([np.nan]), np.array([np.nan]))
     assert same_model(np.nan, np.nan)
@@ -285,17 +285,17 @@ def test_the_sign_of_zero_counts_and_nan_is_itself():
     [(1, 1.0), (1, True), (np.float64(1), 1.0), ([1], (1,)), ({"a": 1}, {"b": 1}), (np.ones(2), np.ones(3)), (len, max),
      (np.ones(2), np.ones(2, dtype=np.float32)), ([1], [1, 2]), (slice(0, 1), slice(0, 2))],
 )  # fmt: skip
-def test_other_types_and_shapes_are_other(one, other):
+def test_same_model_notices_types_and_shapes(one, other):
     assert not same_model(one, other)
 
 
-def test_a_missing_attribute_is_noticed():
+def test_same_model_notices_a_missing_attribute():
     one, other = Ridge().fit(X_SAME, Y_SAME), Ridge().fit(X_SAME, Y_SAME)
     del other.n_features_in_
     assert not same_model(one, other)
 
 
-def test_trees_for_searching_are_looked_into():
+def test_same_model_compares_search_trees():
     from sklearn.neighbors import KNeighborsRegressor
 
     one, other = (KNeighborsRegressor(algorithm="kd_tree").fit(rows, Y_SAME) for rows in (X_SAME, X_SAME + 1))
@@ -307,7 +307,7 @@ def test_trees_for_searching_are_looked_into():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64, np.uint8])
-def test_an_array_of_numbers_is_the_matrix(dtype):
+def test_as_matrix_accepts_arrays_of_numbers(dtype):
     X = np.arange(6).reshape(3, 2).astype(dtype)
     matrix, names = as_matrix(X)
     assert matrix is X
@@ -315,7 +315,7 @@ def test_an_array_of_numbers_is_the_matrix(dtype):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_a_frame_of_numbers_has_names(frame):
+def test_as_matrix_returns_the_column_names_of_a_frame(frame):
     matrix, names = as_matrix(frame({"a": [1, 2], "b": [0.5, 1.5]}))
     np.testing.assert_array_equal(matrix, [[1, 0.5], [2, 1.5]])
     assert matrix.dtype == float
@@ -331,7 +331,7 @@ def test_a_frame_of_numbers_has_names(frame):
      pd.DataFrame({"a": pd.Categorical([1])}), pl.DataFrame({"a": [1, None]}), pl.DataFrame({"a": [1.0, None]}),
      pl.DataFrame({"a": ["x"]}), pl.DataFrame({"a": [True]})],
 )  # fmt: skip
-def test_all_other_tables_are_left_to_the_learner(table):
+def test_as_matrix_does_not_cover_other_tables(table):
     with pytest.raises(NotCovered, match="not covered"):
         as_matrix(table)
 
@@ -362,7 +362,7 @@ def expected(**more):
     return model_of(solver="scikit-learn", **more).fit(X_CHOICE, Y_CHOICE)
 
 
-def test_a_solver_fits_all_bags_and_the_learner_only_the_first(use):
+def test_solver_fits_all_bags_and_the_learner_only_the_first(use):
     use(Means)
     model = model_of().fit(X_CHOICE, Y_CHOICE)
     assert len(Mean.n_fits) == 1
@@ -370,7 +370,7 @@ def test_a_solver_fits_all_bags_and_the_learner_only_the_first(use):
     assert model.estimators_.n_arrays == 20
 
 
-def test_models_and_predictions_are_those_of_the_learner(use):
+def test_solved_models_and_predictions_equal_the_learners(use):
     use(Means)
     model, plain = model_of().fit(X_CHOICE, Y_CHOICE), expected()
     assert [vars(one) for one in model.estimators_] == [vars(one) for one in plain.estimators_]
@@ -379,7 +379,7 @@ def test_models_and_predictions_are_those_of_the_learner(use):
 
 
 @pytest.mark.parametrize("kind", [WrongMeans, WrongPredictions])
-def test_what_does_not_come_out_the_same_is_not_used(kind, use):
+def test_solver_with_other_models_or_predictions_is_not_used(kind, use):
     use(kind)
     model = model_of().fit(X_CHOICE, Y_CHOICE)
     assert "of bag 0 differed from scikit-learn's" in str(model.solver_)
@@ -388,7 +388,7 @@ def test_what_does_not_come_out_the_same_is_not_used(kind, use):
     np.testing.assert_array_equal(model.predict(X_CHOICE), expected().predict(X_CHOICE))
 
 
-def test_bags_that_are_handed_back_are_fitted_by_the_learner_and_counted(use):
+def test_handed_back_bags_are_fitted_by_the_learner_and_counted(use):
     use(Means)
     y = Y_CHOICE.copy()
     y[0] = 1e9
@@ -412,13 +412,13 @@ class OwnMean(Mean):
      (model_of(Mean(shift=-1.0)), {}, "the shift is negative"),
      (model_of(n_bags=1), {}, "there is only one bag")],
 )  # fmt: skip
-def test_why_the_learner_itself_is_fitted(model, fit_params, why, use):
+def test_solver_attribute_says_why_no_solver_is_used(model, fit_params, why, use):
     use(Means)
     assert str(model.fit(X_CHOICE, Y_CHOICE, **fit_params).solver_) == f"scikit-learn, because {why}"
 
 
 @solver_chosen
-def test_what_is_passed_to_fit_is_for_the_learner():
+def test_fit_parameters_are_not_covered_by_solvers():
     model = BaggedRegressor(Ridge(), n_bags=5, random_state=0).fit(X_CHOICE, Y_CHOICE, sample_weight=np.ones(30))
     assert str(model.solver_) == "scikit-learn, because sample_weight was passed to fit"
 
@@ -433,14 +433,14 @@ class NumbersOfThreads(Means):
         return super().fit(rows, seed)
 
 
-def test_a_solver_is_verified_on_one_thread_as_bags_are_fitted(use):
+def test_solver_is_verified_with_one_thread(use):
     use(NumbersOfThreads)
     with threadpool_limits(2, user_api="blas"):
         choice.with_solver(prepare_fit(model_of(), X_CHOICE, Y_CHOICE))
     assert NumbersOfThreads.seen == {1}
 
 
-def test_bags_that_no_learner_sees_do_not_matter_for_the_choice(use):
+def test_empty_bags_do_not_affect_the_choice_of_a_solver(use):
     use(Means)
     model = model_of(scheme=BernoulliSubbagging(1e-6), n_bags=30).fit(X_CHOICE, Y_CHOICE)
     assert str(model.solver_) == "means"
@@ -448,7 +448,7 @@ def test_bags_that_no_learner_sees_do_not_matter_for_the_choice(use):
     assert Mean.n_fits == []
 
 
-def test_another_version_of_scikit_learn_is_not_trusted(use, monkeypatch):
+def test_untested_version_of_scikit_learn_uses_no_solver(use, monkeypatch):
     use(Means)
     monkeypatch.setattr(sklearn, "__version__", "1.10.2")
     model = model_of().fit(X_CHOICE, Y_CHOICE)
@@ -457,27 +457,27 @@ def test_another_version_of_scikit_learn_is_not_trusted(use, monkeypatch):
     np.testing.assert_array_equal(model.predict(X_CHOICE), expected().predict(X_CHOICE))
 
 
-def test_every_solver_was_verified_for_the_version_at_hand():
+def test_installed_version_is_covered_by_every_solver():
     importlib.import_module("stablebag.fast")
     version = ".".join(sklearn.__version__.split(".")[:2])
     verified = {kind.name for kind in choice.SOLVERS if version in kind.versions}
     assert {"trees", "reader and trees", "linear", "neighbours"} <= verified
 
 
-def test_array_dispatch_is_left_to_scikit_learn(use, monkeypatch):
+def test_array_api_dispatch_is_not_covered(use, monkeypatch):
     use(Means)
     monkeypatch.setattr(sklearn, "get_config", lambda: {"array_api_dispatch": True})
     assert "array_api_dispatch" in str(model_of().fit(X_CHOICE, Y_CHOICE).solver_)
 
 
 @pytest.mark.parametrize("solver", ["fast", None, 1, ["auto"]])
-def test_a_solver_that_does_not_exist_is_refused(solver):
+def test_unknown_solver_raises(solver):
     with pytest.raises(ValueError, match="'solver' parameter of BaggedRegressor must be one of 'auto', 'scikit-learn'"):
         model_of(solver=solver).fit(X_CHOICE, Y_CHOICE)
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_workers_make_the_solver_for_themselves(backend, use):
+def test_workers_create_their_own_solver(backend, use):
     use(Means)
     import joblib
 
@@ -487,7 +487,7 @@ def test_workers_make_the_solver_for_themselves(backend, use):
     np.testing.assert_array_equal(model.predict(X_CHOICE), expected().predict(X_CHOICE))
 
 
-def test_a_warm_start_goes_on_with_the_solver(use):
+def test_warm_start_uses_the_solver_again(use):
     use(Means)
     model = model_of(n_bags=8, warm_start=True).fit(X_CHOICE, Y_CHOICE)
     model.set_params(n_bags=20).fit(X_CHOICE, Y_CHOICE)
@@ -495,7 +495,7 @@ def test_a_warm_start_goes_on_with_the_solver(use):
     np.testing.assert_array_equal(model.predict(X_CHOICE), expected().predict(X_CHOICE))
 
 
-def test_forgetting_keeps_arrays(use):
+def test_forget_keeps_models_as_arrays(use):
     use(Means)
     model = model_of().fit(X_CHOICE, Y_CHOICE)
     without = forget(model, [3])
@@ -504,7 +504,7 @@ def test_forgetting_keeps_arrays(use):
     np.testing.assert_array_equal(without.predict(X_CHOICE), again.predict(X_CHOICE))
 
 
-def test_points_that_are_not_for_the_solver_are_for_the_estimators(use):
+def test_estimators_predict_at_points_that_the_solver_does_not_cover(use):
     use(Means)
     model = model_of().fit(X_CHOICE, Y_CHOICE)
     points = X_CHOICE.copy()
@@ -512,7 +512,7 @@ def test_points_that_are_not_for_the_solver_are_for_the_estimators(use):
     np.testing.assert_array_equal(model.predict(points), expected().predict(X_CHOICE))
 
 
-def test_a_pickled_model_keeps_what_was_used_but_no_rows_of_the_solver(use):
+def test_pickled_model_has_the_solvers_name_but_not_its_rows(use):
     use(Means)
     model = model_of(keep_rows=False).fit(X_CHOICE, Y_CHOICE)
     again = pickle.loads(pickle.dumps(model))
@@ -523,7 +523,7 @@ def test_a_pickled_model_keeps_what_was_used_but_no_rows_of_the_solver(use):
 
 @solver_chosen
 @compiled
-def test_a_class_that_is_gone_does_not_shift_the_others():
+def test_removed_class_does_not_shift_the_others():
     y = np.repeat(["a", "b", "c"], 10)
     y[0] = "A"  # the only one of its class, and the first in order
     model = BaggedClassifier(n_bags=20, random_state=0).fit(X_CHOICE, y)
@@ -534,7 +534,7 @@ def test_a_class_that_is_gone_does_not_shift_the_others():
 
 
 @pytest.mark.parametrize("more", [0, 1])
-def test_a_warm_start_of_few_bags_still_says_what_was_used(more, use):
+def test_warm_start_with_one_new_bag_keeps_the_solvers_name(more, use):
     use(Means)
     model = model_of(warm_start=True).fit(X_CHOICE, Y_CHOICE)
     with warnings.catch_warnings():
@@ -579,12 +579,12 @@ def test_without_memory_for_a_tree_scikit_learn_grows_it(monkeypatch):
     pytest.param(DecisionTreeClassifier(max_depth=0), marks=solver_chosen),
     pytest.param(DecisionTreeClassifier(max_features="most"), marks=solver_chosen), KNeighborsClassifier(0),
 ])  # fmt: skip
-def test_parameters_that_scikit_learn_refuses_are_refused_by_it(learner):
+def test_invalid_parameters_raise_scikit_learns_error(learner):
     with pytest.raises(ValueError, match=r"failed to fit on bag 0.*InvalidParameterError"):
         BaggedClassifier(learner, n_bags=5).fit(X_CHOICE, Y_CHOICE > 0)
 
 
-def test_a_worker_whose_bags_are_not_for_the_solver_uses_the_learner(use, monkeypatch):
+def test_worker_without_a_solver_for_its_bags_uses_the_learner(use, monkeypatch):
     use(Means)
     model = model_of(n_jobs=2)
     chosen = choice.with_solver(prepare_fit(model, X_CHOICE, Y_CHOICE))
@@ -598,7 +598,7 @@ def test_a_worker_whose_bags_are_not_for_the_solver_uses_the_learner(use, monkey
 
 
 @since("scikit-learn", "1.7", "it does not warn of many classes")
-def test_warnings_that_scikit_learn_gives_for_each_bag_are_given_for_each():
+def test_solvers_give_the_same_warnings_as_scikit_learn():
     many = np.arange(30) % 25
     for learner in (DecisionTreeClassifier(), KNeighborsClassifier(1), LogisticRegression()):
         told = []
@@ -627,7 +627,7 @@ def solved(learner, X_CHOICE=X_CHOICE, **more):
 
 @solver_chosen
 @pytest.mark.parametrize("learner", KINDS, ids=str)
-def test_a_fitted_model_does_not_change_with_the_callers_table_and_learner(learner):
+def test_solved_model_does_not_change_with_the_callers_table_and_learner(learner):
     table, own = X_CHOICE.copy(), clone(learner)
     model = solved(own, table)
     before, estimator = model.predict(X_CHOICE), model.estimators_[2]
@@ -641,7 +641,7 @@ def test_a_fitted_model_does_not_change_with_the_callers_table_and_learner(learn
 
 @pytest.mark.parametrize("solver", ["auto", "scikit-learn"])
 @pytest.mark.parametrize("learner", KINDS, ids=str)
-def test_rows_are_not_forgotten_with_other_parameters(learner, solver):
+def test_forget_raises_if_parameters_changed(learner, solver):
     model = solved(clone(learner), solver=solver)
     without = forget(model, [3]).predict(X_CHOICE)
     change = {"max_depth": 1, "ridge__fit_intercept": False, "fit_intercept": True, "n_neighbors": 5}
@@ -662,14 +662,14 @@ def test_rows_are_not_forgotten_with_other_parameters(learner, solver):
 @pytest.mark.filterwarnings("ignore:invalid value encountered")
 @pytest.mark.parametrize("size", [1e100, 1e153, 1e155, 1e200, 1e308])
 @pytest.mark.parametrize("algorithm", ["kd_tree", "ball_tree", "brute"])
-def test_points_that_are_too_far_for_floats_have_scikit_learns_neighbours(algorithm, size):
+def test_points_at_infinite_distance_have_scikit_learns_neighbours(algorithm, size):
     far = np.array([[size, 0.0], [0.0, -size], [1.0, 1.0]])
     for learner in (KNeighborsRegressor(3, algorithm=algorithm), KNeighborsRegressor(1, algorithm=algorithm)):
         model, plain = solved(learner), solved(learner, solver="scikit-learn")
         np.testing.assert_array_equal(model.bag_predictions(far), plain.bag_predictions(far))
 
 
-def test_what_a_step_makes_infinite_is_refused_as_scikit_learn_does():
+def test_infinite_values_from_a_step_raise_like_in_scikit_learn():
     learner = make_pipeline(StandardScaler(), StandardScaler(), Ridge())
     for solver in ("auto", "scikit-learn"):
         model = BaggedRegressor(learner, n_bags=4, solver=solver, random_state=0).fit(X_CHOICE * 1e-130, Y_CHOICE)
@@ -681,7 +681,7 @@ def test_what_a_step_makes_infinite_is_refused_as_scikit_learn_does():
 
 
 @solver_chosen
-def test_settings_of_transformers_count_also_when_predicting():
+def test_transform_output_setting_is_respected_when_predicting():
     learner = make_pipeline(StandardScaler(), Ridge())
     model, plain = solved(learner), solved(learner, solver="scikit-learn")
     for output in ("pandas", "polars"):
@@ -690,7 +690,7 @@ def test_settings_of_transformers_count_also_when_predicting():
             np.testing.assert_array_equal(model.predict(X_CHOICE), plain.predict(X_CHOICE))
 
 
-def test_a_solver_that_cannot_be_verified_is_not_used(use):
+def test_solver_that_fails_in_verification_is_not_used(use):
     class Fails(Means):
         def fit(self, rows, seed):
             raise ZeroDivisionError("no")
@@ -700,7 +700,7 @@ def test_a_solver_that_cannot_be_verified_is_not_used(use):
 
 
 @pytest.mark.parametrize("solver", ["auto", "scikit-learn"])
-def test_no_learner_writes_to_the_callers_frame(solver):
+def test_learners_do_not_write_to_the_callers_frame(solver):
     frame = pd.DataFrame(X_CHOICE, columns=["a", "b"])
     points, before = frame[:8].copy(), frame[:8].copy()
     models = [

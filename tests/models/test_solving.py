@@ -64,7 +64,7 @@ def test_decision_functions_are_averaged_over_bags(learner, X, y):
     assert model.decision_function(X).shape == ((150, 3) if len(X) == 150 else (100,))
 
 
-def test_scikit_learns_average_is_the_same_over_the_same_models():
+def test_average_of_decision_functions_equals_scikit_learns():
     theirs = BaggingClassifier(SVC(), n_estimators=4, random_state=0).fit(X, Y)
     ours = BaggedClassifier(SVC(), n_bags=4, random_state=0).fit(X, Y)
     theirs.estimators_, theirs.estimators_features_ = list(ours), ours.estimators_features_
@@ -80,28 +80,28 @@ def test_scikit_learns_average_is_the_same_over_the_same_models():
     ],
     ids=str,
 )  # fmt: skip
-def test_a_decision_function_is_there_where_the_learner_has_one(learner, there):
+def test_decision_function_is_available_if_the_learner_has_one(learner, there):
     assert hasattr(BaggedClassifier(learner), "decision_function") is there
     assert hasattr(BaggedClassifier(learner, n_bags=2, random_state=0).fit(X, Y), "decision_function") is there
     assert not hasattr(BaggedRegressor(), "decision_function")
     assert not hasattr(BaggedClassifier(5), "decision_function")
 
 
-def test_it_is_there_after_fit_for_a_learner_that_has_it_then():
+def test_decision_function_may_become_available_in_fit():
     stack = StackingClassifier([("tree", DecisionTreeClassifier())])
     assert not hasattr(BaggedClassifier(stack), "decision_function")
     model = BaggedClassifier(stack, n_bags=2, random_state=0).fit(X, Y)
     assert model.decision_function(X).shape == (150, 3)
 
 
-def test_a_class_that_a_bag_has_not_seen_never_leads():
+def test_class_that_a_bag_lacks_never_wins():
     assert answer([[0.5, -2.0]], ["a", "c"], "abc") == [[0.5, -2.0, -2.0]]
     assert answer([3.0], ["a", "c"], "abc") == [[-3.0, -3.0, 3.0]]
     assert answer([-3.0], ["a", "c"], "abc") == [[3.0, -3.0, -3.0]]
     assert answer([[1.0, 2.0, 3.0]], ["c", "a", "b"], "abcd") == [[2.0, 3.0, 1.0, 1.0]]
 
 
-def test_of_two_classes_the_score_is_that_of_the_second_in_whatever_order_they_were_seen():
+def test_score_of_two_classes_is_for_the_second_in_any_order():
     assert answer([3.0], ["a", "b"], "ab") == answer([[3.0]], ["a", "b"], "ab") == [3.0]
     assert answer([3.0], ["b", "a"], "ab") == [-3.0]
 
@@ -128,12 +128,12 @@ def test_bags_with_one_class_or_without_rows_count_as_zero():
         ([np.nan], "ab", "NaN"), ([np.inf], "ab", "infinite"), (["x"], "ab", "instead of real numbers"),
     ],
 )  # fmt: skip
-def test_scores_that_cannot_be_averaged_are_refused(scores, classes, reason):
+def test_scores_that_cannot_be_averaged_raise(scores, classes, reason):
     with pytest.raises(ValueError, match=reason):
         answer(scores, list(classes), list(classes))
 
 
-def test_scores_of_pairs_of_classes_are_refused_and_the_bag_is_named():
+def test_scores_of_pairs_of_classes_raise_and_name_the_bag():
     model = BaggedClassifier(SVC(decision_function_shape="ovo"), n_bags=2, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match=r"SVC failed to predict with the model of bag 0.*scores pairs of classes"):
         model.decision_function(X)
@@ -141,14 +141,14 @@ def test_scores_of_pairs_of_classes_are_refused_and_the_bag_is_named():
     assert two.decision_function(X[50:]).shape == (100,)
 
 
-def test_the_same_bits_for_any_number_of_jobs(monkeypatch):
+def test_n_jobs_does_not_change_bits_of_decision_functions(monkeypatch):
     model = BaggedClassifier(LogisticRegression(max_iter=500), n_bags=20, scheme=Subbagging(20), random_state=0)
     one = model.fit(X, Y).decision_function(X)
     monkeypatch.setattr(fitting, "_SMALL_PREDICTION", 0)
     np.testing.assert_array_equal(model.set_params(n_jobs=2).decision_function(X), one)
 
 
-def test_a_logarithm_is_that_of_the_averaged_probability():
+def test_predict_log_proba_is_the_log_of_the_average():
     model = BaggedClassifier(n_bags=10, random_state=0).fit(X, Y)
     logarithms = model.predict_log_proba(X)
     np.testing.assert_array_equal(np.exp(logarithms) > 0, model.predict_proba(X) > 0)
@@ -166,7 +166,7 @@ def job():
     return FitJob(RowRecorder(), X, X.ravel(), bags, np.arange(10, 15), fit_params={"tag": "all"}, empty_value=3.0)
 
 
-def test_a_part_has_its_bags_with_their_seeds_and_numbers(job):
+def test_part_of_a_job_has_its_bags_seeds_and_numbers(job):
     part = job.part(1, 4)
     assert (len(job), len(part)) == (5, 3)
     assert part.bags == job.bags[1:4]
@@ -175,20 +175,20 @@ def test_a_part_has_its_bags_with_their_seeds_and_numbers(job):
     assert part.part(1, 3).seeds.tolist() == [12, 13]
 
 
-def test_a_part_fits_the_same_models_as_the_whole(job):
+def test_part_of_a_job_fits_the_same_models(job):
     whole, part = list(fit_bags(job)), list(fit_bags(job.part(2, 4)))
     assert [model.seed_ for model in part] == [12, 13]
     for model, same in zip(part, whole[2:4], strict=True):
         np.testing.assert_array_equal(Fitted(model).X, Fitted(same).X)
 
 
-def test_errors_in_a_part_name_the_bag_by_its_number_in_the_whole(job):
+def test_errors_in_a_part_name_the_bag_by_its_number_in_the_whole_job(job):
     failing = FitJob(FailsOn(row=4.0), job.X, job.y, job.bags, job.seeds)
     with pytest.raises(RuntimeError, match=r"failed to fit on bag 3 \(2 rows\)"):
         list(fit_bags(failing.part(2, 5)))
 
 
-def test_a_part_on_its_own_rows_fits_the_same_models_and_has_no_others(job):
+def test_part_with_only_its_own_rows_fits_the_same_models(job):
     own = job.part(2, 4).on_own_rows()
     assert (own.X.ravel().tolist(), own.y.tolist()) == ([3.0, 4.0, 5.0], [3.0, 4.0, 5.0])
     assert [rows.tolist() for rows in own.bags] == [[0, 0], [1, 2]]
@@ -197,7 +197,7 @@ def test_a_part_on_its_own_rows_fits_the_same_models_and_has_no_others(job):
         np.testing.assert_array_equal(Fitted(model).X, Fitted(same).X)
 
 
-def test_on_its_own_rows_a_job_knows_which_parameters_were_given_by_row(job):
+def test_part_with_its_own_rows_still_knows_parameters_per_row(job):
     given = replace(job, fit_params={"sample_weight": np.arange(6.0), "three": [7, 8, 9]})
     own = given.part(2, 4).on_own_rows()  # has three rows, like the parameter that has nothing to do with rows
     assert own.params_by_row() == own.part(0, 1).params_by_row() == {"sample_weight"}
@@ -205,13 +205,13 @@ def test_on_its_own_rows_a_job_knows_which_parameters_were_given_by_row(job):
     assert own.fit_params["three"] == [7, 8, 9]
 
 
-def test_bags_that_are_all_empty_have_one_row_that_no_one_sees(job):
+def test_job_of_empty_bags_has_one_unused_row(job):
     own = replace(job, bags=Bags([[], []], n_samples=6), seeds=np.arange(2)).on_own_rows()
     assert (len(own.X), [len(rows) for rows in own.bags]) == (1, [0, 0])
     assert [model.predict([[0.0]]).tolist() for model in fit_bags(own)] == [[3.0], [3.0]]
 
 
-def test_without_rows_everything_but_the_data_is_left(job):
+def test_without_rows_removes_only_the_data(job):
     light = job.without_rows()
     assert light.X is None
     assert len(light.y) == 0

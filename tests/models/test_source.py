@@ -40,7 +40,7 @@ def data(seed):
     return X, X[:, 0] + X[:, 1] ** 2
 
 
-def test_a_source_of_ones_own_is_fitted_portion_by_portion(data):
+def test_own_row_source_is_fitted_in_portions(data):
     X, y = data
     model = BaggedRegressor(scheme=Subbagging(20), n_bags=10, random_state=0)
     expected, error = model.fit(X, y).predict(X), leave_one_out_error(model).value
@@ -55,7 +55,7 @@ def test_a_source_of_ones_own_is_fitted_portion_by_portion(data):
     assert set(np.concatenate(portions)) == set(np.concatenate(list(model.bags_)))
 
 
-def test_sources_are_told_apart_by_their_kind_and_shape(data):
+def test_sources_differ_by_type_and_shape(data):
     X, y = data
     assert InMemory(X, y, 1).equals(InMemory(X, y, 2))
     assert not InMemory(X, y, 1).equals(InMemory(X[:9], y[:9], 1))
@@ -74,11 +74,11 @@ def test_sources_are_told_apart_by_their_kind_and_shape(data):
         (1e6, 10**6),
     ],
 )
-def test_memory_is_read_as_people_write_it(given, expected):
+def test_amounts_of_memory_are_parsed(given, expected):
     assert as_bytes(given, "max_memory", "ParquetTable") == expected
 
 
 @pytest.mark.parametrize("given", ["", "GB", "1 GX", "-1MB", 0, None, True, "1e3000", float("nan"), [1]])
-def test_what_is_no_amount_of_memory_is_refused(given):
+def test_wrong_amounts_of_memory_raise(given):
     with pytest.raises(ValueError, match="The 'max_memory' parameter of ParquetTable must be a number of bytes"):
         as_bytes(given, "max_memory", "ParquetTable")

@@ -50,13 +50,13 @@ def regressor(**changes):
 # ------------------------------------------------------------------------------------------------- what the strata are
 
 
-def test_the_strata_of_a_classifier_are_its_classes():
+def test_strata_of_a_classifier_are_its_classes():
     model = classifier().fit(X, LABELS)
     assert all((LABELS[bag] == "rare").sum() == 3 for bag in model.bags_)
     assert model.scheme_ == StratifiedSubbagging(0.5, LABELS).resolve(N)
 
 
-def test_a_learner_that_needs_all_classes_has_them_in_every_bag():
+def test_stratified_bags_have_all_classes():
     learner = NeedsAllClasses(n_classes=2)
     model = BaggedClassifier(learner, scheme=StratifiedSubbagging(0.1), n_bags=50, random_state=0)
     assert model.fit(X, LABELS).predict(X[:1]) == ["common"]
@@ -82,12 +82,12 @@ def test_other_strata_can_be_given():
     (ClusterSubbagging(0.5, STRATA), STRATA, r"None for ClusterSubbagging"),
     (Subbagging(0.5).resolve(N), STRATA, r"None for Subbagging"),
 ])  # fmt: skip
-def test_strata_that_are_missing_or_wrong_are_refused(scheme, strata, words):
+def test_missing_or_wrong_strata_raise(scheme, strata, words):
     with pytest.raises(ValueError, match=words):
         regressor(scheme=scheme).fit(X, TARGETS, strata=strata)
 
 
-def test_a_class_with_a_single_row_is_told_the_way_out():
+def test_class_with_a_single_row_raises_with_a_way_out():
     alone = np.where(np.arange(N) == 5, "only", LABELS)
     with pytest.raises(
         ValueError, match=r"Got 'only': row 5 is the only one .* fit\(X, y, strata=...\), or drop the row"
@@ -97,7 +97,7 @@ def test_a_class_with_a_single_row_is_told_the_way_out():
     assert classifier().fit(X, alone, strata=joined).classes_.tolist() == ["common", "only", "rare"]
 
 
-def test_the_law_is_worked_out_once():
+def test_resolved_law_is_not_resolved_again():
     rows = Units(RowIds(None, len(LABELS)))
     law = law_of_rows(StratifiedSubbagging(0.5), LABELS, None, rows, "fit", by_class=True)
     assert law_of_rows(law, LABELS, None, rows, "fit", by_class=True) is law
@@ -106,7 +106,7 @@ def test_the_law_is_worked_out_once():
 # ------------------------------------------------------------------------------------------- in the world of estimators
 
 
-def test_models_are_pickled_cloned_and_fitted_in_parallel_to_the_same_bits():
+def test_pickle_clone_and_n_jobs_do_not_change_bits_of_stratified_models():
     model = classifier().fit(X, LABELS)
     expected = model.predict_proba(X)
     again = pickle.loads(pickle.dumps(model))
@@ -116,7 +116,7 @@ def test_models_are_pickled_cloned_and_fitted_in_parallel_to_the_same_bits():
     np.testing.assert_array_equal(classifier(n_jobs=2).fit(X, LABELS).predict_proba(X), expected)
 
 
-def test_searches_have_the_strata_of_each_fold():
+def test_grid_search_uses_the_strata_of_each_fold():
     schemes = {"scheme": [StratifiedSubbagging(0.3), StratifiedSubbagging(20), Subbagging(0.5)]}
     assert GridSearchCV(classifier(n_bags=5), schemes, cv=3, error_score="raise").fit(X, LABELS).best_score_ > 0.5
     own = {"scheme": schemes["scheme"][:2]}
@@ -132,7 +132,7 @@ def test_searches_have_the_strata_of_each_fold():
     assert str(piped[-1].scheme_) == "stratified subbagging, 30 of 60 rows in 3 strata"
 
 
-def test_a_warm_start_goes_on_with_the_same_strata_alone():
+def test_warm_start_needs_the_same_strata():
     model = regressor(warm_start=True).fit(X, TARGETS, strata=STRATA)
     model.set_params(n_bags=30).fit(X, TARGETS, strata=STRATA)
     cold = regressor(n_bags=30).fit(X, TARGETS, strata=STRATA)
@@ -145,7 +145,7 @@ def test_a_warm_start_goes_on_with_the_same_strata_alone():
 # ---------------------------------------------------------------------------------------------- forgetting and learning
 
 
-def test_forgetting_keeps_the_number_of_every_stratum_and_learning_brings_it_back():
+def test_forget_and_learn_keep_the_rows_per_stratum_in_a_bag():
     model = classifier().fit(X, LABELS)
     without = forget(model, [10, 11])
     rest = np.delete(np.arange(N), [10, 11])
@@ -158,7 +158,7 @@ def test_forgetting_keeps_the_number_of_every_stratum_and_learning_brings_it_bac
     np.testing.assert_allclose(back.predict_proba(X), model.predict_proba(X))
 
 
-def test_what_would_leave_too_few_of_a_stratum_is_not_forgotten():
+def test_forget_raises_if_too_few_rows_of_a_stratum_are_left():
     model, rare = classifier().fit(X, LABELS), np.flatnonzero(LABELS == "rare")
     with pytest.raises(ValueError, match=r"row \d+ of those left would be in every bag .* with smaller bags"):
         forget(model, rare[:3])
@@ -166,7 +166,7 @@ def test_what_would_leave_too_few_of_a_stratum_is_not_forgotten():
         forget(model, rare)
 
 
-def test_new_rows_come_with_their_strata():
+def test_learn_needs_the_strata_of_new_rows():
     model = regressor().fit(X, TARGETS, strata=STRATA)
     more = learn(model, X[:2], TARGETS[:2], strata=[2, 0])
     assert more.scheme_.scheme.strata.values[-2:].tolist() == [2, 0]
@@ -183,7 +183,7 @@ def test_new_rows_come_with_their_strata():
         learn(classifier().fit(X, LABELS), X[:2], ["rare", "new"])
 
 
-def test_a_cluster_that_has_lost_a_row_is_in_no_bag():
+def test_cluster_that_lost_a_row_is_in_no_bag():
     clusters = np.arange(N) // 4
     model = regressor(scheme=ClusterSubbagging(0.5, clusters)).fit(X, TARGETS)
     without = forget(model, [0])
@@ -196,7 +196,7 @@ def test_a_cluster_that_has_lost_a_row_is_in_no_bag():
 # ------------------------------------------------------------------------------------ what is measured, and what is not
 
 
-def test_what_reuses_bags_works_and_its_bounds_are_accepted():
+def test_leave_one_out_and_certify_work_with_strata():
     model = classifier(n_bags=100).fit(X, LABELS)
     moved = leave_one_out(model, X[:3])
     assert moved.scope.mismatch(certify(model, reused=True).scope) is None
@@ -208,7 +208,7 @@ def test_what_reuses_bags_works_and_its_bounds_are_accepted():
         leave_one_out(classifier(n_bags=1).fit(X, LABELS), X[:3])
 
 
-def test_refits_of_stratified_bags_are_matched_or_refused():
+def test_refits_of_stratified_bags_are_matched_or_raise():
     moved = leave_one_out_refit(classifier(), X, LABELS, X[:2], rows=[0, 1])
     model = classifier().fit(X, LABELS)
     np.testing.assert_array_equal(moved.left_out[1], forget(model, [1]).predict_proba(X[:2]))
@@ -225,13 +225,13 @@ def test_refits_of_stratified_bags_are_matched_or_refused():
         jackknife_intervals_refit(regressor(scheme=StratifiedSubbagging(0.5, STRATA)), X, TARGETS, X[:2])
 
 
-def test_a_fitted_model_knows_its_strata_in_refits():
+def test_refits_use_the_strata_of_a_fitted_model():
     model = regressor().fit(X, TARGETS, strata=STRATA)
     moved = leave_one_out_refit(model, X, TARGETS, X[:2], rows=[4])
     np.testing.assert_array_equal(moved.left_out[0], forget(model, [4]).predict(X[:2]))
 
 
-def test_nothing_is_claimed_of_intervals():
+def test_intervals_with_strata_have_no_guarantee():
     model = regressor(n_bags=60).fit(X, TARGETS, strata=STRATA)
     assert predict_interval(model, X[:2]).guarantee.startswith("Nothing is proved about their coverage")
     with pytest.raises(ValueError, match="its proof needs bags that treat all rows alike"):
@@ -248,7 +248,7 @@ def clinic():
     return rng.normal(size=(len(groups), 2)), np.where(groups < 4, "ill", "well"), groups
 
 
-def test_units_are_drawn_by_the_class_that_their_rows_share():
+def test_groups_are_stratified_by_the_class_of_their_rows():
     X, y, groups = clinic()
     model = BaggedClassifier(scheme=StratifiedSubbagging(0.5), n_bags=30, random_state=0).fit(X, y, groups=groups)
     ill = np.flatnonzero(np.asarray(model.units_.labels, dtype=int) < 4)
@@ -264,7 +264,7 @@ def test_units_are_drawn_by_the_class_that_their_rows_share():
     np.testing.assert_array_equal(refits.left_out[ill[0]], without.predict_proba(X[:2]))
 
 
-def test_strata_of_units_are_given_for_rows_or_refused():
+def test_strata_of_groups_are_given_for_rows_or_raise():
     X, y, groups = clinic()
     mixed = np.where(np.arange(len(y)) % 2 == 0, "ill", "well")
     with pytest.raises(

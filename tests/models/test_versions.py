@@ -19,14 +19,14 @@ def model():
     return BaggedRegressor(Ridge(), n_bags=4, random_state=0).fit(X, X[:, 0])
 
 
-def test_a_model_of_this_version_comes_back_in_silence_and_without_a_stamp(model):
+def test_model_of_this_version_loads_without_a_warning(model):
     for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), copy.copy(model)):
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
         assert vars(again).keys() == vars(model).keys() - {"_memory"}
 
 
 @pytest.mark.parametrize("made_by", ["0.0.1", "99.0"])
-def test_a_model_of_another_version_says_so(model, made_by, monkeypatch):
+def test_model_of_another_version_warns(model, made_by, monkeypatch):
     monkeypatch.setattr(versions, "__version__", made_by)
     text = pickle.dumps(model)
     monkeypatch.undo()
@@ -40,7 +40,7 @@ def test_a_model_of_another_version_says_so(model, made_by, monkeypatch):
     assert warning.message.made_by == made_by
 
 
-def test_a_model_from_before_there_were_versions_says_so():
+def test_model_without_a_version_warns():
     state = BaggedClassifier(n_bags=3).__getstate__()
     del state["_stablebag_version"], state["max_features"], state["oob_score"]
     model = BaggedClassifier.__new__(BaggedClassifier)
@@ -49,7 +49,7 @@ def test_a_model_from_before_there_were_versions_says_so():
     assert model.fit(X, X[:, 0] > 0).predict(X).shape == (20,)  # with the defaults of what it did not have
 
 
-def test_models_kept_by_skops_carry_it_too(model, monkeypatch):
+def test_skops_files_carry_the_version_too(model, monkeypatch):
     skops = pytest.importorskip("skops.io")
     monkeypatch.setattr(versions, "__version__", "0.0.1")
     text = skops.dumps(model)

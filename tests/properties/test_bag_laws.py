@@ -12,7 +12,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 @given(n_samples, share, seeds)
-def test_subbags_are_distinct_rows_of_the_stated_number(n, size, seed):
+def test_subbagging_draws_a_fixed_number_of_distinct_rows(n, size, seed):
     law = Subbagging(size).resolve(n)
     for bag in law.draw(5, seed):
         assert len(bag) == len(set(bag.tolist())) == law.bag_size
@@ -25,7 +25,7 @@ def test_bernoulli_bags_are_distinct_rows(n, size, seed):
 
 
 @given(n_samples, share, seeds)
-def test_classical_bags_have_the_stated_number_of_draws(n, size, seed):
+def test_classical_bags_have_a_fixed_number_of_draws(n, size, seed):
     law = ClassicalBagging(size).resolve(n)
     assert (law.draw(5, seed).sizes == law.bag_size).all()
 
@@ -33,7 +33,7 @@ def test_classical_bags_have_the_stated_number_of_draws(n, size, seed):
 @given(
     st.sampled_from([Subbagging, BernoulliSubbagging, ClassicalBagging, PoissonizedBagging]), n_samples, share, seeds
 )
-def test_rows_are_in_range_and_bags_depend_on_seed_and_number_alone(scheme, n, size, seed):
+def test_rows_are_in_range_and_bags_depend_only_on_seed_and_number(scheme, n, size, seed):
     law = scheme(size).resolve(n)
     bags = law.draw(8, seed)
     assert all(((bag >= 0) & (bag < n)).all() for bag in bags)
@@ -42,7 +42,7 @@ def test_rows_are_in_range_and_bags_depend_on_seed_and_number_alone(scheme, n, s
 
 
 @given(st.sampled_from([Subbagging, BernoulliSubbagging, ClassicalBagging, PoissonizedBagging]), n_samples, share)
-def test_every_scheme_obeys_the_assumptions_and_the_papers_bound_on_q(scheme, n, size):
+def test_every_scheme_satisfies_the_papers_assumptions_and_bound_on_q(scheme, n, size):
     law = scheme(size).resolve(n)
     p, q = law.inclusion_probability, law.negative_covariance
     assert 0 < p < 1

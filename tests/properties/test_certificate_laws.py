@@ -31,43 +31,43 @@ def certificates(draw, n_bags=bags, delta_range=range_shares):
 
 
 @given(certificates(), shares, shares, bounds)
-def test_more_rows_allowed_means_a_smaller_epsilon(certificate, one, other, bound):
+def test_larger_delta_gives_a_smaller_epsilon(certificate, one, other, bound):
     few, many = sorted([one, other])
     assert certificate.epsilon(many, bound) <= certificate.epsilon(few, bound) * ROUNDING
 
 
 @given(certificates(), st.floats(0, 2), st.floats(0, 2), bounds)
-def test_a_larger_epsilon_means_fewer_rows(certificate, one, other, bound):
+def test_larger_epsilon_gives_a_smaller_delta(certificate, one, other, bound):
     small, large = sorted([one * certificate.range_length, other * certificate.range_length])
     assert certificate.delta(large, bound) <= certificate.delta(small, bound) * ROUNDING
 
 
 @given(certificates(), shares)
-def test_best_is_never_above_the_paper_nor_above_the_range(certificate, delta):
+def test_best_epsilon_is_at_most_the_papers_and_the_range(certificate, delta):
     best = certificate.epsilon(delta)
     assert best <= certificate.epsilon(delta, "paper") * ROUNDING
     assert best <= certificate.reach
 
 
 @given(certificates(), st.floats(0, 2))
-def test_best_delta_is_never_above_the_papers(certificate, ratio):
+def test_best_delta_is_at_most_the_papers(certificate, ratio):
     epsilon = ratio * certificate.range_length
     assert certificate.delta(epsilon) <= certificate.delta(epsilon, "paper") + 1e-9
 
 
 @given(certificates(n_bags=st.just(math.inf)), shares)
-def test_delta_of_epsilon_is_no_more_than_delta(certificate, delta):
+def test_delta_of_epsilon_of_delta_is_at_most_delta(certificate, delta):
     assert certificate.delta(certificate.epsilon(delta)) <= delta
 
 
 @given(certificates(), st.floats(0, 2))
-def test_epsilon_of_delta_is_no_more_than_epsilon(certificate, ratio):
+def test_epsilon_of_delta_of_epsilon_is_at_most_epsilon(certificate, ratio):
     epsilon = ratio * certificate.range_length
     assert certificate.epsilon(certificate.delta(epsilon)) <= epsilon * ROUNDING
 
 
 @given(certificates(n_bags=st.integers(1, 10**6)), shares, st.integers(1, 10**6), bounds)
-def test_more_bags_never_hurt(certificate, delta, more, bound):
+def test_more_bags_never_weaken_a_bound(certificate, delta, more, bound):
     lengths = {name: getattr(certificate, name) for name in ("range_length", "delta_range", "reach")}
     larger = Certificate(certificate.scheme, certificate.n_samples, certificate.n_bags + more, **lengths)
     assert larger.epsilon(delta, bound) <= certificate.epsilon(delta, bound) * ROUNDING
@@ -91,14 +91,14 @@ def test_more_rows_are_more_stable_at_the_same_rate(scheme, n, data, delta, n_ba
 
 
 @given(certificates(st.just(math.inf), st.just(0.0)), st.floats(0.1, 20), st.floats(0.1, 20))
-def test_norms_grow_with_their_order_up_to_the_worst_case(certificate, one, other):
+def test_norms_increase_with_their_order_up_to_the_worst_case(certificate, one, other):
     low, high = sorted([one, other])
     assert certificate.norm(low) <= certificate.norm(high) * ROUNDING
     assert certificate.norm(high) <= certificate.worst_case() * ROUNDING
 
 
 @given(n_samples, st.data(), st.floats(0.0, 0.99))
-def test_no_certificate_promises_what_theorem_10_forbids(n, data, delta):
+def test_no_bound_is_below_the_lower_bound_of_theorem_10(n, data, delta):
     m = data.draw(st.integers(1, n - 1))
     assert unstable_epsilon(n, m, delta) <= Certificate(Subbagging(m), n).epsilon(delta) * ROUNDING
 
@@ -109,5 +109,5 @@ def test_explanations_never_fail(certificate, delta):
 
 
 @given(certificates())
-def test_dictionaries_read_back(certificate):
+def test_certificates_survive_a_round_trip_through_dictionaries(certificate):
     assert Certificate.from_dict(certificate.to_dict()) == certificate

@@ -192,7 +192,7 @@ def assert_same(found, expected):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("learner", HARMFUL, ids=lambda learner: type(learner).__name__)
-def test_a_misbehaving_learner_gives_the_numbers_of_its_twin_at_every_entry(learner, n_jobs, data):
+def test_misbehaving_learner_gives_the_same_numbers_as_a_clean_one(learner, n_jobs, data):
     X, y, points = data
     before = X.copy(), y.copy(), points.copy()
     expected = through_every_entry(Mean(), *(part.copy() for part in data))
@@ -203,7 +203,7 @@ def test_a_misbehaving_learner_gives_the_numbers_of_its_twin_at_every_entry(lear
 
 
 @pytest.mark.parametrize("learner", HARMFUL, ids=lambda learner: type(learner).__name__)
-def test_the_same_in_threads(learner, data):
+def test_misbehaving_learner_gives_the_same_numbers_in_threads(learner, data):
     X, y, points = data
     expected = through_every_entry(Mean(), X.copy(), y.copy(), points.copy())
     with joblib.parallel_config(backend="threading"):
@@ -211,7 +211,7 @@ def test_the_same_in_threads(learner, data):
 
 
 @pytest.mark.parametrize("learner", [WritesToPoints(), SeedsTheWorld()], ids=lambda learner: type(learner).__name__)
-def test_the_same_in_pools_of_processes(learner, data):
+def test_misbehaving_learner_gives_the_same_numbers_in_processes(learner, data):
     """Of two kinds only, because every entry starts a pool: what is in one process cannot reach another."""
     X, y, points = data
     expected = through_every_entry(Mean(), X.copy(), y.copy(), points.copy())
@@ -220,7 +220,7 @@ def test_the_same_in_pools_of_processes(learner, data):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_same_on_a_dask_cluster_whose_workers_are_threads(data):
+def test_misbehaving_learner_gives_the_same_numbers_in_dask_threads(data):
     distributed = pytest.importorskip("distributed")
     X, y, points = data
     expected = through_every_entry(Mean(), X.copy(), y.copy(), points.copy())
@@ -233,7 +233,7 @@ def test_the_same_on_a_dask_cluster_whose_workers_are_threads(data):
             assert_same(through_every_entry(learner, X, y, points, n_jobs=-1), expected)
 
 
-def test_scalers_that_work_in_place_predict_what_copying_ones_do(data):
+def test_scalers_that_work_in_place_predict_like_copying_ones(data):
     X, y, points = data
     expected = model_of(make_pipeline(StandardScaler(), Ridge())).fit(X, y).predict(points)
     model = model_of(make_pipeline(StandardScaler(copy=False), Ridge())).fit(X, y)
@@ -264,7 +264,7 @@ class WritesToFrame(Mean):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_are_left_as_they_are(frame, data):
+def test_learners_do_not_change_frames(frame, data):
     X, y, points = data
     table, there = frame(dict(zip("abc", X.T, strict=True))), frame(dict(zip("abc", points.T, strict=True)))
     model = model_of(WritesToFrame()).fit(table, y)
@@ -276,7 +276,7 @@ def test_frames_are_left_as_they_are(frame, data):
     np.testing.assert_array_equal(model.predict(there), first)
 
 
-def test_what_is_passed_to_fit_is_each_bags_own(data):
+def test_each_bag_gets_its_own_copy_of_fit_parameters(data):
     X, y, points = data
     extra = {"fits": 0}
     with_extra = model_of(ChangesItsExtra()).fit(X, y, extra=extra).predict(points)
@@ -284,14 +284,14 @@ def test_what_is_passed_to_fit_is_each_bags_own(data):
     assert extra == {"fits": 0}
 
 
-def test_a_frozen_learner_is_not_copied_for_each_bag(data):
+def test_frozen_learner_is_not_copied_for_each_bag(data):
     X, y, _ = data
     frozen = FrozenEstimator(LinearRegression().fit(X, y))
     model = model_of(frozen).fit(X, y)
     assert all(fitted is frozen for fitted in model.estimators_)
 
 
-def test_the_rows_kept_by_a_model_are_its_own(data):
+def test_stored_rows_are_a_copy(data):
     X, y, _ = data
     for make in (np.array, sparse.csr_array, pd.DataFrame):
         table, targets = make(X), y.copy()
@@ -310,7 +310,7 @@ def test_the_rows_kept_by_a_model_are_its_own(data):
         np.testing.assert_array_equal(Fitted(model).y, y)
 
 
-def test_what_a_model_and_its_results_hold_cannot_be_written_to(data):
+def test_arrays_of_models_and_results_are_read_only(data):
     X, y, points = data
     model = model_of(Ridge()).fit(X, y)
     moved, intervals = leave_one_out(model, points), predict_interval(model, points, confidence_level=0.5)
@@ -332,7 +332,7 @@ def numbers_of_threads():
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_blas_has_its_threads_back_afterwards(backend, data, monkeypatch):
+def test_blas_threads_are_restored(backend, data, monkeypatch):
     monkeypatch.setattr("stablebag.models.fitting._SMALL_PREDICTION", 0)
     X, y, points = data
     before = numbers_of_threads()
@@ -359,7 +359,7 @@ class CountsThreads(Mean):
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_a_limit_that_the_caller_holds_does_not_change_how_bags_are_fitted(backend, data, monkeypatch):
+def test_thread_limit_of_the_caller_does_not_change_fits(backend, data, monkeypatch):
     monkeypatch.setattr("stablebag.models.fitting._SMALL_PREDICTION", 0)
     X, y, points = data
     for n_jobs in (1, 2):
@@ -380,7 +380,7 @@ class CountsJobs(Mean):
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2])
-def test_jobs_configured_around_a_fit_do_not_reach_into_learners(n_jobs, data):
+def test_parallel_config_around_a_fit_does_not_affect_learners(n_jobs, data):
     X, y, points = data
     with joblib.parallel_config(n_jobs=3):
         predicted = model_of(CountsJobs(), n_jobs).fit(X, y).predict(points)
@@ -388,7 +388,7 @@ def test_jobs_configured_around_a_fit_do_not_reach_into_learners(n_jobs, data):
     np.testing.assert_array_equal(predicted, 11.0)
 
 
-def test_the_global_generators_are_left_where_they_were(data):
+def test_global_generators_are_restored(data):
     X, y, points = data
     np.random.seed(5)
     random.seed(5)
@@ -430,7 +430,7 @@ RANDOM = {
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", RANDOM)
-def test_a_random_learner_gives_the_same_bits_for_any_jobs_and_backend(name, data):
+def test_random_learner_gives_the_same_bits_for_any_n_jobs_and_backend(name, data):
     X, y, points = data
     if name == "an encoder of targets":
         X, points = np.round(X), np.round(points)
@@ -451,7 +451,7 @@ def test_a_random_learner_gives_the_same_bits_for_any_jobs_and_backend(name, dat
     LinearSVC(penalty="l1", dual=False, max_iter=100, tol=1e-9), SVC(), CalibratedClassifierCV(cv=2, n_jobs=1),
     LogisticRegression(solver="liblinear", penalty="l1", max_iter=100, tol=1e-9),
 ], ids=lambda learner: type(learner).__name__)  # fmt: skip
-def test_c_libraries_with_one_generator_for_all_give_the_same_bits_in_threads(learner):
+def test_c_libraries_with_one_global_generator_give_the_same_bits_in_threads(learner):
     rng = np.random.default_rng(0)
     X, y, points = rng.normal(size=(400, 50)), rng.integers(0, 2, 400), rng.normal(size=(30, 50))
 
@@ -464,7 +464,7 @@ def test_c_libraries_with_one_generator_for_all_give_the_same_bits_in_threads(le
             np.testing.assert_array_equal(models(4).bag_predictions(points), expected)
 
 
-def test_ensembles_inside_ensembles_do_not_wait_for_each_other_in_threads(data):
+def test_nested_ensembles_do_not_deadlock_in_threads(data):
     X, y, points = data
     inner = BaggedRegressor(DrawsGlobally(), n_bags=4, n_jobs=2, prediction_range=RANGE)
     expected = model_of(inner, n_bags=6).fit(X, y).predict(points)
@@ -506,7 +506,7 @@ class FallsBack(Mean):
         return self.inner_.predict(X)
 
 
-def test_ensembles_that_fail_inside_workers_stop_nobody_else(data):
+def test_nested_ensembles_that_fail_do_not_stop_others(data):
     X, y, points = data
     expected = model_of(FallsBack(), n_bags=4).fit(X, y).bag_predictions(points)
     model = model_of(FallsBack(), n_bags=4, n_jobs=2).fit(X, y)
@@ -529,7 +529,7 @@ UNSEEDED = {
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", UNSEEDED)
-def test_every_seed_inside_a_learner_hangs_on_the_bag(name, data):
+def test_every_seed_inside_a_learner_depends_on_the_bag(name, data):
     X, y, points = data
     X = X.copy()
     if name == "an imputer's learner":
@@ -560,7 +560,7 @@ class Weighted(Mean):
         return super().fit(X, y)
 
 
-def test_learners_that_start_threads_with_ensembles_in_them_do_not_hang(data, monkeypatch):
+def test_learners_that_fit_ensembles_in_threads_do_not_hang(data, monkeypatch):
     X, y, points = data
     inner = BaggedRegressor(Mean(), n_bags=3, prediction_range=RANGE)
     voting = VotingRegressor([("a", inner), ("b", inner)], n_jobs=2)
@@ -590,7 +590,7 @@ class NoiseAlone(Mean):
         return np.random.normal(size=len(X))
 
 
-def test_what_is_drawn_while_predicting_hangs_on_the_seed_of_the_bag(data):
+def test_random_numbers_in_predict_depend_on_the_seed_of_the_bag(data):
     X, y, points = data
     models = (model_of(NoisyPoints(), n_jobs) for n_jobs in (1, 2))
     one, two = (leave_one_out(model, points, X_train=X, y_train=y) for model in models)
@@ -615,7 +615,7 @@ class SometimesGlobal(Mean):
         return self
 
 
-def test_threads_of_the_caller_do_not_disturb_each_other(data):
+def test_threads_of_the_caller_do_not_affect_each_other(data):
     X, y, points = data
     expected = model_of(SometimesGlobal(), n_bags=20).fit(X, y).predict(points)
     np.random.seed(11)
@@ -637,7 +637,7 @@ def test_threads_of_the_caller_do_not_disturb_each_other(data):
     np.testing.assert_array_equal(np.random.get_state()[1], before)
 
 
-def test_buffers_are_not_mixed_up_where_many_points_are_predicted(data):
+def test_reused_output_buffers_are_not_mixed_up(data):
     X, y, _ = data
     points = np.random.default_rng(1).normal(size=(100_000, 3))
     expected = model_of(Mean(), n_bags=20).fit(X, y).bag_predictions(points)
@@ -645,7 +645,7 @@ def test_buffers_are_not_mixed_up_where_many_points_are_predicted(data):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_strided_arrays_in_models_give_the_same_bits_after_a_journey(data):
+def test_strided_arrays_in_models_give_the_same_bits_after_pickling(data):
     X, y, points = data
     learner = make_pipeline(PCA(2, svd_solver="randomized"), Ridge())
     expected = model_of(learner, n_bags=20).fit(X, y)
@@ -664,7 +664,7 @@ class ChangesSettings(Mean):
         return self
 
 
-def test_settings_of_the_process_are_given_back(data):
+def test_process_settings_are_restored(data):
     X, y, points = data
 
     def settings():
@@ -691,7 +691,7 @@ class ItsOwnClone(BaseEstimator):
         return X - self.centre_
 
 
-def test_parts_that_are_their_own_clones_are_not_shared_by_bags(data):
+def test_parts_that_are_their_own_clones_are_not_shared(data):
     X, y, points = data
     part = ItsOwnClone()
     expected = model_of(make_pipeline(StandardScaler(with_std=False), Ridge())).fit(X, y).predict(points)
@@ -717,7 +717,7 @@ class Counter:
         return float(self.calls)
 
 
-def test_objects_that_can_be_called_are_copied_and_what_cannot_be_is_refused(data):
+def test_callable_fit_parameters_are_copied_and_uncopyable_ones_raise(data):
     X, y, _ = data
     for n_jobs in (1, 2):
         model = model_of(CountingExtra(), n_jobs).fit(X, y, extra=Counter())
@@ -741,7 +741,7 @@ class AppendsToCells(Mean):
         return np.full(len(X), self.mean_ + sum(len(cell) for cell in X[:, 0]))
 
 
-def test_things_in_cells_are_each_bags_own():
+def test_mutable_cells_are_copied_for_each_bag():
     table = np.empty((20, 1), dtype=object)
     table[:, 0] = [[row] for row in range(20)]
     model = model_of(AppendsToCells()).fit(table, np.arange(20.0))
@@ -755,7 +755,7 @@ class Unpicklable(Mean):
         return super().fit(X, y)
 
 
-def test_a_model_that_cannot_travel_is_told_so(data):
+def test_model_that_cannot_be_pickled_raises_with_n_jobs(data):
     X, y, points = data
     assert model_of(Unpicklable()).fit(X, y).predict(points).shape == (7,)
     with pytest.raises(TypeError, match=r"cannot be sent to another process.*Use n_jobs=1"):
@@ -789,7 +789,7 @@ class Returns(RegressorMixin, BaseEstimator):
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 @pytest.mark.parametrize("what", ["one less", "two columns", "a row", "folded", "masked", "text", "complex", "dates"])
-def test_predictions_of_a_wrong_shape_or_kind_are_refused_with_the_bags_number(what, data):
+def test_predictions_of_wrong_shape_or_type_raise_and_name_the_bag(what, data):
     X, y, points = data
     model = model_of(Returns(what)).fit(X, y)
     with pytest.raises(ValueError, match=r"Returns failed to predict with the model of bag 0"):
@@ -810,7 +810,7 @@ class Votes(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("what", ["one less", "two columns", "folded"])
-def test_votes_that_are_not_one_for_each_point_are_refused(what, data):
+def test_wrong_number_of_votes_raises(what, data):
     X, y, points = data
     model = BaggedClassifier(Votes(what), n_bags=4, random_state=0).fit(X, y > 0)
     with pytest.raises(ValueError, match="predicted labels of shape"):
@@ -825,10 +825,10 @@ class VotesForNumbers(ClassifierMixin, BaseEstimator):
         return np.arange(len(X))
 
 
-def test_votes_of_another_kind_are_refused_in_a_sentence(data):
+def test_votes_of_another_type_raise(data):
     X, y, points = data
     model = BaggedClassifier(VotesForNumbers(), n_bags=4, random_state=0).fit(X, np.where(y > 0, "yes", "no"))
-    with pytest.raises(ValueError, match="it predicts the class 0, which is not among"):
+    with pytest.raises(ValueError, match="it predicted the class 0, but the classes are"):
         model.predict(points)
 
 
@@ -836,7 +836,7 @@ def masked(X, y, seed):
     return lambda points: np.ma.masked_all(len(points))
 
 
-def test_masks_of_function_learners_are_seen(data):
+def test_masked_predictions_of_functions_raise(data):
     X, y, points = data
     with pytest.raises(ValueError, match="masked at some points"):
         model_of(FunctionRegressor(masked)).fit(X, y).predict(points)
@@ -854,9 +854,9 @@ class SameClassTwice(ClassifierMixin, BaseEstimator):
         return np.tile([0.5, 0.25, 0.25], (len(X), 1))
 
 
-def test_a_class_that_is_there_twice_is_refused(data):
+def test_duplicate_classes_raise(data):
     X, y, points = data
-    with pytest.raises(ValueError, match="the same class twice"):
+    with pytest.raises(ValueError, match="contain a class twice"):
         BaggedClassifier(SameClassTwice(), n_bags=4, random_state=0).fit(X, y > 0).predict_proba(points)
 
 
@@ -871,7 +871,7 @@ class NearlyProbabilities(SameClassTwice):
         return np.tile([1.0004, -0.0002], (len(X), 1))
 
 
-def test_what_is_averaged_are_probabilities_also_of_learners_that_round(data):
+def test_rounded_probabilities_are_normalized(data):
     X, y, points = data
     each = BaggedClassifier(NearlyProbabilities(), n_bags=4, random_state=0).fit(X, y > 0).bag_predictions(points)
     assert each.min() >= 0
@@ -879,7 +879,7 @@ def test_what_is_averaged_are_probabilities_also_of_learners_that_round(data):
 
 
 @pytest.mark.parametrize("learner", [Ridge(solver="svd"), DecisionTreeRegressor(max_depth=2)], ids=["linear", "tree"])
-def test_a_fit_to_all_rows_in_order_does_not_write_to_a_frame(learner, data):
+def test_fit_to_all_rows_in_order_does_not_write_to_a_frame(learner, data):
     X, y, points = data[0] * [1, 10, 100] + 5, data[1], data[2]
     frame, before = pd.DataFrame(X.copy(), columns=list("abc")), X.copy()
     writes, copies = (make_pipeline(StandardScaler(copy=copy), learner) for copy in (False, True))
@@ -892,7 +892,7 @@ def test_a_fit_to_all_rows_in_order_does_not_write_to_a_frame(learner, data):
     np.testing.assert_array_equal(frame.to_numpy(), before)
 
 
-def test_a_learner_that_changes_cells_of_a_frame_harms_no_other(data):
+def test_learner_that_changes_cells_of_a_frame_does_not_affect_others(data):
     class AddsToCells(Mean):
         def fit(self, X, y, extra=None):
             for cell in X["words"]:

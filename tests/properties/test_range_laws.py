@@ -21,7 +21,7 @@ def test_closed_form_equals_brute_force_with_and_without_ties(y, data):
 
 
 @given(st.one_of(tied, loose), st.data())
-def test_leaving_out_a_row_never_makes_a_range_reach_further(y, data):
+def test_leaving_out_a_row_never_extends_a_range(y, data):
     trimmed = TrimmedRange(data.draw(st.integers(1, len(y) // 2)))
     low, high = trimmed.interval(y)
     for row in range(len(y)):

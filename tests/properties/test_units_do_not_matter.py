@@ -101,14 +101,14 @@ def test_everything_scales_with_the_targets(unit, prediction_range, scheme, data
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: f"2^{int(math.log2(unit))}")
-def test_what_is_proved_of_reused_bags_is_above_what_is_measured_in_any_unit(unit, data):
+def test_bound_for_reused_bags_holds_in_any_unit(unit, data):
     X, y, points = data
     model = BaggedRegressor(Nearest(), n_bags=60, random_state=0).fit(X, y * unit)
     assert (leave_one_out(model, points).norm(2) <= certify(model, points, reused=True).rms()).all()
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: f"2^{int(math.log2(unit))}")
-def test_a_study_is_the_same_in_any_unit(unit, data):
+def test_study_is_the_same_in_any_unit(unit, data):
     X, y, _ = data
     bagged, settings = BaggedRegressor(Nearest(), n_bags=60), {"n_refits": 5, "n_points": 4}
     plain, scaled = (study(bagged, X[:30], y[:30] * u, X[30:], y[30:] * u, **settings) for u in (1.0, unit))
@@ -125,7 +125,7 @@ def test_a_study_is_the_same_in_any_unit(unit, data):
     assert [row.number for row in scaled.suspects.influential] == [row.number for row in plain.suspects.influential]
 
 
-def test_squares_that_are_no_numbers_are_refused(data):
+def test_squared_losses_that_overflow_or_underflow_raise(data):
     X, y, _ = data
     for unit, words in ((2.0**900, "Clip predictions to a range, or use a loss"), (2.0**-900, "Divide them by a unit")):
         model = BaggedRegressor(Nearest(), n_bags=60, random_state=0).fit(X, y * unit)
@@ -133,7 +133,7 @@ def test_squares_that_are_no_numbers_are_refused(data):
             leave_one_out_error(model, "squared")
 
 
-def test_a_range_whose_ends_do_not_add_up_has_a_middle(data):
+def test_middle_of_a_range_does_not_overflow(data):
     X, y, points = data
     largest = 1.7e308
     rule = FixedRange(0.9 * largest, largest)

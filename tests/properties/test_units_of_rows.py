@@ -50,7 +50,7 @@ def bagged(learner=None, **more):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_a_learner_gets_all_rows_of_its_units_in_their_order_with_repeats(scheme):
+def test_learner_gets_all_rows_of_its_groups_in_order_with_repeats(scheme):
     model = bagged(RowRecorder(), scheme=scheme).fit(X, Y, groups=GROUPS)
     repeats = 0
     for units, learner in zip(model.bags_, model.estimators_, strict=True):
@@ -66,7 +66,7 @@ def test_a_learner_gets_all_rows_of_its_units_in_their_order_with_repeats(scheme
 @pytest.mark.parametrize(
     "learner", [DecisionTreeRegressor(), Ridge(), RowRecorder()], ids=lambda one: type(one).__name__
 )
-def test_units_of_one_row_each_are_rows(learner, scheme):
+def test_groups_of_one_row_each_equal_rows(learner, scheme):
     plain = bagged(learner, scheme=scheme).fit(X, Y)
     units = bagged(learner, scheme=scheme).fit(X, Y, groups=np.arange(len(Y)))
     assert units.bags_ == plain.bags_
@@ -89,7 +89,7 @@ def test_units_of_one_row_each_are_rows(learner, scheme):
 @pytest.mark.parametrize(
     "learner", [DecisionTreeRegressor(), make_pipeline(StandardScaler(), Ridge()), KNeighborsRegressor(2)], ids=str
 )
-def test_solvers_workers_and_warm_starts_change_no_bit(learner):  # fmt: skip
+def test_solvers_n_jobs_and_warm_starts_do_not_change_bits_with_groups(learner):  # fmt: skip
     model = bagged(learner).fit(X, Y, groups=GROUPS)
     assert model.solver_.name != "scikit-learn"
     others = [
@@ -110,7 +110,7 @@ def test_solvers_workers_and_warm_starts_change_no_bit(learner):  # fmt: skip
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize("kind", ["regressor", "classifier"])
-def test_forgetting_a_unit_is_a_fit_without_it_and_learning_brings_it_back(kind, scheme):
+def test_forget_equals_a_fit_without_the_group_and_learn_restores_it(kind, scheme):
     y = Y if kind == "regressor" else np.where(Y > 0.5, "up", np.where(Y < -0.5, "down", "same"))
     model = (
         bagged(scheme=scheme) if kind == "regressor"
@@ -126,7 +126,7 @@ def test_forgetting_a_unit_is_a_fit_without_it_and_learning_brings_it_back(kind,
     assert not set(without.units_.labels) & {"p3", "p8"}
 
 
-def test_more_rows_of_a_known_unit_change_only_its_bags():
+def test_more_rows_of_a_known_group_change_only_its_bags():
     model = bagged(RowRecorder(), prediction_range=None).fit(X, Y, groups=GROUPS)
     more = learn(model, X[:2], Y[:2], groups=["p5", "new"])
     fresh = clone(model).set_params(scheme=more.scheme_).fit(
@@ -141,7 +141,7 @@ def test_more_rows_of_a_known_unit_change_only_its_bags():
     assert once_more.predict(X[:1]) != listed.predict(X[:1])
 
 
-def test_what_learn_needs_of_groups_is_said():
+def test_learn_raises_without_the_right_groups():
     model, rows = bagged().fit(X, Y, groups=GROUPS), bagged().fit(X, Y)
     with pytest.raises(ValueError, match=r"fitted with groups, so learn needs the group of each new row"):
         learn(model, X[:1], Y[:1])
@@ -153,7 +153,7 @@ def test_what_learn_needs_of_groups_is_said():
         forget(model, NAMES[:13])
 
 
-def test_rows_of_a_frame_are_forgotten_by_its_index():
+def test_rows_of_a_frame_are_forgotten_by_index():
     frame = pd.DataFrame(X, columns=list("abc"), index=RNG.permutation(len(Y)) + 1000)
     model = bagged().fit(frame, Y)
     name = leave_one_out(model, frame[:1]).most_influential(1)[0][0, 0]
@@ -169,7 +169,7 @@ def test_rows_of_a_frame_are_forgotten_by_its_index():
         forget(model, [0])
 
 
-def test_the_standard_error_is_over_units():
+def test_standard_error_is_over_groups():
     model = bagged(n_bags=60).fit(X, Y, groups=GROUPS)
     error = leave_one_out_error(model)
     assert repr(error).endswith(f"over {len(Y)} rows of 14 groups")
@@ -182,7 +182,7 @@ def test_the_standard_error_is_over_units():
     assert thrice.standard_error == pytest.approx(once.standard_error, rel=0.3)  # copies say nothing new
 
 
-def test_refits_of_a_bagged_model_forget_units():
+def test_refits_of_a_bagged_model_leave_out_groups():
     model = bagged(scheme=Subbagging(4))
     by_forgetting = leave_one_out_refit(model, X, Y, X[:3], groups=GROUPS)
     whole = clone(model).fit(X, Y, groups=GROUPS)
@@ -222,14 +222,14 @@ def test_groups_are_routed_through_searches_pipelines_and_folds():
 # -------------------------------------------------------------------------------------------------------- bad input
 
 
-def test_two_units_are_enough_and_one_is_not():
+def test_two_groups_are_enough_and_one_raises():
     two = bagged(n_bags=20).fit(X, Y, groups=np.arange(len(Y)) % 2)
     assert leave_one_out(two, X[:2]).values.shape == (2, 2)
     with pytest.raises(ValueError, match="the labels of two or more groups"):
         bagged().fit(X, Y, groups=np.zeros(len(Y)))
 
 
-def test_every_unit_a_class_of_its_own_is_warned_about():
+def test_warns_if_every_class_occurs_in_one_group_only():
     with pytest.warns(
         UserWarning, match=r"Every class occurs in a single group only.*predict classes that several groups"
     ):
@@ -237,14 +237,14 @@ def test_every_unit_a_class_of_its_own_is_warned_about():
 
 
 @pytest.mark.filterwarnings("ignore:Every class occurs in a single group")
-def test_refits_without_a_unit_may_leave_a_class_to_each_of_the_others():
+def test_refits_may_leave_each_group_with_its_own_class():
     y, groups = np.array([0, 1, 0, 0, 1, 1]), [0, 0, 1, 1, 2, 2]
     model = BaggedClassifier(DecisionTreeClassifier(), scheme=BernoulliSubbagging(0.5), n_bags=40, random_state=0)
     moved = leave_one_out_refit(model, X[:6], y, X[:2], groups=groups)
     assert moved.left_out.shape == (3, 2, 2)
 
 
-def test_a_refused_fit_leaves_the_model_as_it_was():
+def test_fit_with_bad_groups_keeps_the_fitted_model():
     model = bagged().fit(X, Y, groups=GROUPS)
     before = model.predict(X)
     for bad in ({"groups": GROUPS[:3]}, {"groups": GROUPS, "row_ids": np.arange(len(Y))}):
@@ -253,13 +253,13 @@ def test_a_refused_fit_leaves_the_model_as_it_was():
         np.testing.assert_array_equal(model.predict(X), before)
 
 
-def test_a_warm_start_with_other_groups_is_refused():
+def test_warm_start_with_other_groups_raises():
     model = bagged(warm_start=True).fit(X, Y, groups=GROUPS)
     with pytest.raises(ValueError, match="groups changed since the first fit"):
         model.set_params(n_bags=40).fit(X, Y, groups=np.roll(GROUPS, 1))
 
 
-def test_all_bags_of_units_are_listed():
+def test_n_bags_all_works_with_groups():
     model = bagged(KNeighborsRegressor(1), n_bags="all", scheme=Subbagging(2)).fit(X, Y, groups=GROUPS)
     assert len(model.bags_) == 91
 
@@ -280,7 +280,7 @@ def test_sentences_are_about_groups():
         moved.in_sample()
 
 
-def test_units_of_one_row_each_are_replaced_as_rows_are():
+def test_replace_one_bounds_of_groups_with_one_row_equal_those_of_rows():
     y = np.where(Y > 0, "up", "down")
     plain, units = (
         BaggedClassifier(DecisionTreeClassifier(), scheme=BernoulliSubbagging(0.1), n_bags=9, random_state=0).fit(
@@ -293,7 +293,7 @@ def test_units_of_one_row_each_are_replaced_as_rows_are():
 
 
 @pytest.mark.parametrize("routing", [False, True])
-def test_refits_of_a_pipeline_draw_bags_over_units(routing):
+def test_refits_of_a_pipeline_draw_bags_of_groups(routing):
     pipeline = make_pipeline(
         StandardScaler(), bagged(RowRecorder(), n_bags=40, scheme=Subbagging(5), prediction_range=None)
     )
@@ -308,7 +308,7 @@ def test_refits_of_a_pipeline_draw_bags_over_units(routing):
     np.testing.assert_array_equal(replaced.left_out, np.repeat(replaced.prediction[None], 14, axis=0))
 
 
-def test_a_learner_that_has_the_groups_learns_more_of_them():
+def test_learner_with_routed_groups_gets_the_new_ones():
     search = GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=GroupKFold(2))
     with sklearn.config_context(enable_metadata_routing=True):
         model = bagged(search, n_bags=5, scheme=Subbagging(6)).fit(X, Y, groups=GROUPS)
@@ -319,7 +319,7 @@ def test_a_learner_that_has_the_groups_learns_more_of_them():
     np.testing.assert_array_equal(more.predict(X), fresh.predict(X))
 
 
-def test_a_bound_of_other_units_is_not_shown_beside_a_measurement():
+def test_bound_for_other_groups_is_not_shown_with_a_measurement():
     one, other = (bagged(n_bags=50).fit(X, Y, groups=groups) for groups in (GROUPS, np.roll(GROUPS, 7)))
     assert "belong to other groups" in leave_one_out(one, X).scope.mismatch(certify(other, reused=True).scope)
     with pytest.raises(ValueError, match=r"'model' parameter of Study\.of must be about the same 14 groups"):
@@ -332,7 +332,7 @@ def test_a_bound_of_other_units_is_not_shown_beside_a_measurement():
         )
 
 
-def test_a_range_of_ones_own_that_knows_rows_only_is_asked_for_units():
+def test_own_range_for_rows_works_with_groups():
     class Padded(PredictionRange):
         def interval(self, y):
             return float(np.min(y)) - 1, float(np.max(y)) + 1
@@ -345,7 +345,7 @@ def test_a_range_of_ones_own_that_knows_rows_only_is_asked_for_units():
     assert certify(model).delta_range == expected / 14
 
 
-def test_groups_in_another_order_than_the_rows_are_refused():
+def test_groups_in_another_order_than_the_rows_raise():
     frame = pd.DataFrame(X, columns=list("abc"), index=RNG.permutation(len(Y)) + 5)
     patient = pd.Series(GROUPS, index=frame.index, name="patient")
     with pytest.raises(ValueError, match=r"in the order of the rows of X.*Use groups\.loc\[X\.index\]"):

@@ -18,7 +18,7 @@ def made_by_hand():
     return Comparison.of(base, bagged)
 
 
-def test_both_are_counted_by_the_same_rows_and_over_rows_and_points_together():
+def test_both_models_are_compared_by_the_same_rows_and_points():
     both = made_by_hand()
     assert both.bagged.rows.tolist() == [1, 3]
     assert both.where() == "2 of the 4 rows, at 2 test points"
@@ -29,7 +29,7 @@ def test_both_are_counted_by_the_same_rows_and_over_rows_and_points_together():
     assert both.still == 0.75
 
 
-def test_the_ends_of_the_ratio_are_those_without_any_one_row_or_point():
+def test_range_of_the_ratio_takes_out_each_row_and_point():
     rng = np.random.default_rng(0)
     before, after = rng.normal(size=(2, 7, 4))
     weights = np.array([1.0, 3.0, 2.0])
@@ -52,7 +52,7 @@ def test_the_ends_of_the_ratio_are_those_without_any_one_row_or_point():
     np.testing.assert_allclose(all_left_out, [found.value, min(values), max(values)])
 
 
-def test_a_learner_that_does_not_move_has_no_ratio_and_moves_that_are_all_noise_no_upper_end():
+def test_ratio_is_undefined_without_changes_and_unbounded_below_noise():
     zero, one = (Perturbations(np.zeros(2), np.full((3, 2), value), np.arange(3)) for value in (0.0, 1.0))
     assert Comparison.of(zero, one).ratio() == (0.0, 0.0, 0.0)
     assert math.isnan(Comparison.of(zero, zero).ratio().value)
@@ -61,7 +61,7 @@ def test_a_learner_that_does_not_move_has_no_ratio_and_moves_that_are_all_noise_
 
 
 @pytest.mark.parametrize("classes", [False, True])
-def test_some_rows_in_blocks_are_the_same_as_of_all(classes, monkeypatch):
+def test_some_rows_in_blocks_equal_those_of_all_rows(classes, monkeypatch):
     X, y = load_diabetes(return_X_y=True)
     X, Z, y = X[:60], X[60:70], y[:60]
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=50, random_state=0)

@@ -13,7 +13,7 @@ from stablebag.showing.report.page import Colophon
 from stablebag.showing.study import study
 
 
-def test_everything_that_is_printed_is_written_with_what_made_it():
+def test_json_has_all_facts_and_the_study_they_are_of():
     X, y = load_breast_cancer(return_X_y=True)
     options = {"n_refits": 5, "n_points": 5}
     result = study(
@@ -53,7 +53,7 @@ def test_everything_that_is_printed_is_written_with_what_made_it():
     assert facts["guaranteed change"].get("bags") is None  # of bags that are reused no number is known to be enough
 
 
-def test_names_are_written_for_machines():
+def test_row_names_are_valid_json():
     day = pd.Timestamp("2020-02-03")
     for name in (np.int64(17), 17.0, "ann", day):
         assert json.loads(json.dumps(json_name(name))) in (17, "ann", "2020-02-03T00:00:00.000000000")
@@ -67,7 +67,7 @@ def fitted():
     return model, X[:200], y[:200], X[200:206]
 
 
-def test_reused_bags_stand_beside_reused_bags_and_matched_refits_beside_matched_refits(fitted):
+def test_each_guarantee_is_next_to_the_measurement_that_it_bounds(fitted):
     model, X, y, Z = fitted
     moved, proved, anew = leave_one_out(model, Z), certify(model, Z, reused=True), certify(model)
     refitted = refit(model, X, y, Z, rows=[3, 50, 120], random_state=0)
@@ -96,7 +96,7 @@ def test_the_price_of_the_bags_is_what_infinitely_many_save_and_enough_bags_are_
     assert many.quick_epsilon(0.05) >= more.epsilon(0.05) / 1.01
 
 
-def test_what_is_known_without_proof_is_not_called_proved(fitted):
+def test_bound_of_the_range_is_not_called_a_guarantee(fitted):
     Z = fitted[3]
     small = BaggedRegressor(DecisionTreeRegressor(), n_bags=30, random_state=0).fit(fitted[1][:20], fitted[2][:20])
     lines = [*guarantees(leave_one_out(small, Z), certify(small, Z, reused=True))]

@@ -22,7 +22,7 @@ def held_out(learner, X, y, X_test, y_test):
     )
 
 
-def test_numbers_are_scored_beside_the_mean_by_hand():
+def test_scores_of_numbers_equal_those_computed_directly():
     X, y = np.arange(6.0)[:, None], np.array([0.0, 0.0, 0.0, 6.0, 6.0, 6.0])
     held, *_ = held_out(DecisionTreeRegressor(), X, y, X[[0, 5]], np.array([1.0, 9.0]))
     squared, absolute, r2 = held.scores()
@@ -44,7 +44,7 @@ def test_large_numbers_have_scores_too():
     assert np.isfinite(held.losses()[0].bagged).all()
 
 
-def test_rare_classes_are_scored_as_the_rarer_one_whatever_it_is_called():
+def test_scores_of_two_classes_are_those_of_the_rarer_one():
     X, y = make_classification(400, 5, weights=[0.9], class_sep=0.5, random_state=0)
     labels = np.where(y == 1, "bad", "good")  # the rarer comes first in the alphabet
     held, model, averaged = held_out(DecisionTreeClassifier(max_depth=3), X[:300], labels[:300], X[300:], labels[300:])
@@ -63,7 +63,7 @@ def test_rare_classes_are_scored_as_the_rarer_one_whatever_it_is_called():
 
 
 @pytest.mark.parametrize("learner", [SVC(), RidgeClassifier()])
-def test_learners_without_probabilities_have_the_scores_that_need_none(learner):
+def test_learners_without_probabilities_have_scores_of_decisions(learner):
     X, y = load_breast_cancer(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     held, *_ = held_out(learner, X[:150], y[:150], X[150:250], y[150:250])
@@ -76,7 +76,7 @@ def test_learners_without_probabilities_have_the_scores_that_need_none(learner):
     assert log.base is None
 
 
-def test_a_class_that_was_not_trained_on_is_a_wrong_decision_and_has_no_log_loss():
+def test_unseen_class_counts_as_a_wrong_decision():
     X, y = np.arange(20.0)[:, None], np.repeat(["a", "b"], 10)
     held, *_ = held_out(DecisionTreeClassifier(), X, y, X[:3], np.array(["a", "a", "c"]))
     assert [score.name for score in held.scores()] == ["accuracy"]
@@ -93,7 +93,7 @@ def test_many_classes_and_a_constant():
     assert [score.name for score in held.scores()] == ["accuracy", "log loss", "balanced accuracy"]
 
 
-def test_an_unknown_metric_is_refused_with_what_was_meant():
+def test_unknown_metric_raises_an_error_with_a_suggestion():
     with pytest.raises(ValueError, match=r"There is no metric 'roc_acu'. Did you mean 'roc_auc'\?"):
         checked_metric("roc_acu")
     with pytest.raises(ValueError, match=r"Did you mean 'neg_root_mean_squared_error'"):
@@ -119,7 +119,7 @@ def test_short_names_of_metrics_are_understood(short, name):
     assert checked_metric(name) == name
 
 
-def test_nothing_is_suggested_for_an_unlike_name():
+def test_unlike_metric_gets_no_suggestion():
     with pytest.raises(ValueError, match=r"There is no metric 'foo'\. Common ones are r2"):
         checked_metric("foo")
 

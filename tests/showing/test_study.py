@@ -70,7 +70,7 @@ def test_a_study_measures_proves_and_holds_out(diabetes, cancer):
     assert len(rows) == 3
 
 
-def test_a_study_tells_how_far_it_has_come():
+def test_study_reports_progress():
     X, y = load_diabetes(return_X_y=True)
     told = []
     tree = DecisionTreeRegressor(max_depth=3)
@@ -79,7 +79,7 @@ def test_a_study_tells_how_far_it_has_come():
     assert told == [(done, 37) for done in range(38)]  # 30 bags, 3 refits of each model, and the base model of all rows
 
 
-def test_what_is_at_hand_is_put_together_and_what_does_not_belong_together_refused():
+def test_study_of_existing_objects_must_match():
     X, y = load_diabetes(return_X_y=True)
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=0).fit(X[:100], y[:100])
     points, targets = X[100:105], y[100:105]
@@ -98,7 +98,7 @@ def test_what_is_at_hand_is_put_together_and_what_does_not_belong_together_refus
     assert together.error.value == leave_one_out_error(model, "absolute").value
 
 
-def test_a_classifiers_study_is_of_vectors_of_probabilities():
+def test_study_of_a_classifier_measures_vectors_of_probabilities():
     X, y = load_diabetes(return_X_y=True)
     labels = np.where(y[:100] > 140, "high", "low")
     voter = BaggedClassifier(DecisionTreeClassifier(max_depth=2), n_bags=60, random_state=0).fit(X[:100], labels)
@@ -111,7 +111,7 @@ def test_a_classifiers_study_is_of_vectors_of_probabilities():
         Study.of(moved, certify(voter, reused=True))
 
 
-def test_a_classifiers_first_reason_is_decisions_at_the_same_points_by_the_same_rows(cancer):
+def test_first_reason_of_a_classifier_counts_decisions(cancer):
     decisions = cancer.decisions
     assert len(decisions) == len(decisions.base) == len(decisions.same) == 60
     first = cancer.verdict().reasons[0]
@@ -134,14 +134,14 @@ def test_the_most_influential_rows_are_those_of_the_largest_root_mean_square():
     np.testing.assert_allclose(effects, np.sqrt([8.0, 4.5, 0.25]))
 
 
-def test_both_are_compared_by_the_same_rows():
+def test_both_models_leave_out_the_same_rows():
     both = made_by_hand()
     assert both.compared.bagged.rows.tolist() == [1, 3]
     facts = both.facts().section("changes").facts
     assert [(fact["base"], fact["bagged"]) for fact in facts] == [(4.0, 2.0), (8.0, 4.0), (8.0, 4.0)]
 
 
-def test_the_bagged_model_is_refitted_without_some_rows_of_the_base_models_refits():
+def test_bagged_model_is_refitted_without_some_of_the_same_rows():
     X, y = load_diabetes(return_X_y=True)
     tree, told = DecisionTreeRegressor(max_depth=3), []
     with on_progress(lambda *numbers: told.append(numbers)):
@@ -158,7 +158,7 @@ def test_the_bagged_model_is_refitted_without_some_rows_of_the_base_models_refit
     assert fact["measured"] == pytest.approx(means)
 
 
-def test_without_held_out_rows_a_study_holds_out_some_and_a_bagged_model_says_how_bags_are_drawn():
+def test_study_holds_out_rows_by_itself():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     forest = RandomForestRegressor(n_estimators=3, max_depth=3)
     bagged = BaggedRegressor(forest, scheme=BernoulliSubbagging(0.3), n_bags=30, random_state=4)
@@ -206,7 +206,7 @@ def test_wrong_arguments_are_refused_before_any_fit(wrong, error, said, monkeypa
         study(**{**right, **wrong})
 
 
-def test_labels_of_held_out_rows_are_those_of_training_rows():
+def test_held_out_labels_must_match_training_labels():
     X, y = np.arange(30.0)[:, None], np.repeat(["no", "yes"], 15)
     with pytest.raises(ValueError, match="Write the classes in the same way"):
         study(DecisionTreeClassifier(), X[::2], y[::2], X[1::2], (y[1::2] == "yes").astype(int))
@@ -227,7 +227,7 @@ def test_rows_are_held_out_by_class_and_as_whole_groups():
         study(DecisionTreeRegressor(), X, y, test_size=1.0)
 
 
-def test_a_study_prints_as_its_facts(diabetes, cancer):
+def test_study_prints_four_lines_and_tables(diabetes, cancer):
     result, _ = diabetes
     assert repr(result) == str(result.facts())
     assert repr(result).startswith("Does it predict?      Yes. It ranks 60 held-out rows well ")
@@ -255,7 +255,7 @@ def test_refits_of_the_bagged_model_change_nothing_else(groups):
     np.testing.assert_array_equal(few.intervals.lower, none.intervals.lower)
 
 
-def test_metrics_are_chosen_by_name_and_refused_before_anything_is_fitted():
+def test_wrong_metrics_fail_before_any_fit():
     X, y = load_diabetes(return_X_y=True)
     tree = DecisionTreeRegressor(max_depth=2)
     data = (X[:40], y[:40], X[40:60], y[40:60])
@@ -266,12 +266,12 @@ def test_metrics_are_chosen_by_name_and_refused_before_anything_is_fitted():
 
 
 @pytest.mark.parametrize("name", ["n_points", "n_refits"])
-def test_numbers_of_points_and_refits_that_are_none_are_refused(name):
+def test_wrong_numbers_of_points_and_refits_raise_an_error(name):
     with pytest.raises(ValueError, match=f"'{name}' parameter of study"):
         study(DecisionTreeRegressor(), np.eye(4), np.arange(4.0), np.eye(4), **{name: 0})
 
 
-def test_a_study_of_units_leaves_out_units_and_calls_them_by_their_names(visits):
+def test_study_of_groups_leaves_out_groups_by_name(visits):
     result, X, patients = visits
     assert result.noun == Noun("group", "groups")
     assert result.n_samples == patients.nunique() == len(result.bagged.rows) == 15 < len(X)
@@ -289,7 +289,7 @@ def test_a_study_of_units_leaves_out_units_and_calls_them_by_their_names(visits)
     assert result.intervals.to_frame().index.tolist() == [f"new {k}" for k in range(4)]
 
 
-def test_units_of_one_row_each_are_studied_as_the_rows_are():
+def test_study_of_groups_of_one_row_equals_that_of_rows():
     X, y = load_diabetes(return_X_y=True)
     bagged = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=30)
     options = {"n_refits": 3, "n_points": 2}
@@ -302,7 +302,7 @@ def test_units_of_one_row_each_are_studied_as_the_rows_are():
     assert "of the 60 groups" in units.compared.where()
 
 
-def test_the_most_influential_rows_are_called_as_in_the_frame(diabetes):
+def test_most_influential_rows_have_the_names_of_the_frame(diabetes):
     result, X = diabetes
     moved = result.bagged
     assert moved.names.rows is None  # the frame counts its rows
@@ -313,7 +313,7 @@ def test_the_most_influential_rows_are_called_as_in_the_frame(diabetes):
     assert other.most_influential(4)[0].tolist() == shuffled.index[numbers].tolist()
 
 
-def test_what_is_left_out_must_be_the_same_on_both_sides():
+def test_measurement_and_certificate_must_leave_out_the_same():
     X, y = load_diabetes(return_X_y=True)
     X, y, tree = X[:40], y[:40], DecisionTreeRegressor(max_depth=2)
     model = BaggedRegressor(tree, n_bags=40, random_state=0).fit(X, y, groups=np.arange(40) // 2)
@@ -322,13 +322,13 @@ def test_what_is_left_out_must_be_the_same_on_both_sides():
         Study.of(leave_one_out(model, X[:3]), certify(model, reused=True), base=base)
 
 
-def test_of_some_rows_the_most_influential_are_called_by_their_own_numbers():
+def test_most_influential_of_some_rows_keep_their_numbers():
     bagged = Perturbations(np.zeros(1), np.array([[1.0], [3.0]]), np.array([5, 8]))
     chosen = Study.of(bagged, Certificate(Subbagging(2), 10, range_length=10.0))
     assert chosen.most_influential()[0].tolist() == [8, 5]
 
 
-def test_a_study_is_of_one_output():
+def test_study_of_several_targets_raises_an_error():
     with pytest.raises(ValueError, match="study one column at a time"):
         study(DecisionTreeRegressor(), np.zeros((9, 1)), np.zeros((9, 2)), np.zeros((2, 1)))
 
@@ -349,7 +349,7 @@ def held_out_of_files(tmp_path):
 
 
 @pytest.mark.parametrize("target", ["y", "kind"])
-def test_a_study_of_files_is_that_in_memory_without_the_base_learner(held_out_of_files, target):
+def test_study_of_files_equals_that_in_memory_without_the_base_model(held_out_of_files, target):
     rest, (X, y, X_test, y_test) = held_out_of_files(target)
     tree = (DecisionTreeRegressor if target == "y" else DecisionTreeClassifier)(max_depth=3)
     tree = (BaggedRegressor if target == "y" else BaggedClassifier)(tree, scheme=Subbagging(30), n_bags=40)
@@ -379,7 +379,7 @@ def test_a_study_of_files_is_that_in_memory_without_the_base_learner(held_out_of
         assert of_files.decisions.beside() == ""
 
 
-def test_of_very_many_rows_of_files_some_are_predicted(held_out_of_files, monkeypatch):
+def test_study_of_many_rows_in_files_predicts_a_sample(held_out_of_files, monkeypatch):
     monkeypatch.setattr("stablebag.showing.study._MOST_ROWS", 50)
     rest, (_, _, X_test, y_test) = held_out_of_files("y")
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), scheme=Subbagging(30), n_bags=40)
@@ -390,7 +390,7 @@ def test_of_very_many_rows_of_files_some_are_predicted(held_out_of_files, monkey
     assert result.bagged.scope.mismatch(result.proved.scope) is None
 
 
-def test_what_a_study_of_files_cannot_do_is_refused(held_out_of_files):
+def test_unsupported_options_of_a_study_of_files_raise_an_error(held_out_of_files):
     rest, (_, y, X_test, _) = held_out_of_files("y")
     tree = DecisionTreeRegressor()
     with pytest.raises(TypeError, match=r"X_test.*held-out rows in memory"):
@@ -440,7 +440,7 @@ def test_groups_of_held_out_rows_need_no_groups_of_training_rows():
     assert result.noun == Noun("row", "rows")
 
 
-def test_units_are_drawn_by_the_seed_and_all_if_there_are_no_more(seed):
+def test_units_to_refit_are_drawn_by_the_seed(seed):
     assert draw_units(5, 9, seed).tolist() == [0, 1, 2, 3, 4]
     some = draw_units(1000, 30, seed)
     assert len(np.unique(some)) == 30
@@ -449,7 +449,7 @@ def test_units_are_drawn_by_the_seed_and_all_if_there_are_no_more(seed):
     assert (some != draw_units(1000, 30, seed + 1)).any()
 
 
-def test_all_held_out_rows_are_compared_unless_that_takes_too_much():
+def test_all_held_out_rows_are_compared_if_memory_allows():
     assert n_points_to_compare(20, 500, 10_000, 200, 1) == 500
     assert n_points_to_compare(20, 10**6, 10_000, 200, 1) == 2**27 // 10_000
     assert n_points_to_compare(20, 10**6, 10_000, 10_000, 2) == 2**23 // 20_000
@@ -472,7 +472,7 @@ class Ten(RowSource):
         return np.repeat([0, 1], 5)
 
 
-def test_a_source_has_targets_and_units_of_its_own():
+def test_source_brings_its_own_targets_and_groups():
     y, groups = source_targets(Ten(), None, None, 0)
     assert y.tolist() == list(range(10))
     assert groups.tolist() == [0] * 5 + [1] * 5
@@ -539,7 +539,7 @@ def test_the_conclusion_counts_decisions():
     assert some == "Refitting without each of 2 of the 3 rows flips none of 2 decisions."
 
 
-def test_what_no_refit_has_checked_is_called_an_estimate():
+def test_unchecked_flips_are_called_an_estimate():
     told = by_hand([0, 0, 0], suggested=[(0, 1), (2, 1)], refitted=[]).explain()
     assert told == (
         "The bags without each training row suggest that 1 of 3 decisions may hinge on a single one. This is an "
@@ -549,7 +549,7 @@ def test_what_no_refit_has_checked_is_called_an_estimate():
     assert none == "The bags without each training row suggest that none of 3 decisions hinges on a single one."
 
 
-def test_units_are_called_what_they_are():
+def test_decisions_name_groups():
     told = by_hand([0, 1], noun=Noun("patient", "patients")).conclusion()
     assert told == "Of 2 decisions, 1 hinges on a single patient: refitting without that patient flips it."
 
@@ -573,7 +573,7 @@ def test_the_base_model_is_compared_without_the_same_rows():
     assert both.explain() == f"{both.conclusion()} {both.beside()}"
 
 
-def test_many_close_calls_are_named_in_the_advice_and_few_are_not():
+def test_advice_names_close_calls_only_if_they_are_many():
     assert by_hand([1] * 6 + [0] * 94).advice() == (
         "6 of 100 decisions are close calls: have someone review them, or answer with sets of labels (stablebag sets)."
     )
@@ -583,12 +583,12 @@ def test_many_close_calls_are_named_in_the_advice_and_few_are_not():
     assert unsure.startswith("2 of 10 decisions may be close calls")
 
 
-def test_rows_that_flip_most_come_first_and_others_not_at_all():
+def test_rows_that_flip_most_decisions_come_first():
     names, counts = by_hand([1, 3], names=Names(np.array(["ann", "bob", "eve"]))).most_flips(5)
     assert (names.tolist(), counts.tolist()) == (["eve", "ann"], [3, 1])
 
 
-def test_rows_that_were_not_left_out_flip_nothing():
+def test_rows_that_were_not_left_out_flip_no_decision():
     left_out = np.array([[[0.4, 0.6]], [[0.9, 0.1]]])
     found = Decisions.of_perturbations(Perturbations(np.array([[0.6, 0.4]]), left_out, rows=np.array([3, 1])))
     assert found.by_row.tolist() == [0, 0, 0, 1]

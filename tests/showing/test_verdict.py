@@ -44,7 +44,7 @@ def loss(base, bagged, constant, n=100, spread=0.0):
     return Loss("squared error", np.full(n, base), bagged + wobble, np.full(n, constant))
 
 
-def test_stabilized_by_how_much():
+def test_stabilized_verdict_has_the_ratio():
     verdict = decide(compared(6.0, 2.0), spread=10.0)
     assert verdict.case == "stabilized"
     assert verdict.headline.endswith("refitting without one row changes its predictions 3 times less.")
@@ -53,7 +53,7 @@ def test_stabilized_by_how_much():
     assert "3 times the bagged model's, and about the same if any one test point is taken out" in verdict.reasons[1]
 
 
-def test_noise_is_part_of_the_change_and_what_more_bags_reach_comes_second():
+def test_change_includes_noise_and_the_limit_comes_second():
     verdict = decide(refitted(6.0, 0.9, noise=1.2), spread=10.0)
     assert verdict.headline.endswith("changes its predictions 4 times less.")  # 6 / sqrt(0.9^2 + 1.2^2)
     assert verdict.reasons[1] == (
@@ -66,7 +66,7 @@ def test_noise_is_part_of_the_change_and_what_more_bags_reach_comes_second():
     assert decide(refitted(6.0, 1.2, noise=0.9), spread=10.0).advice == "Use the bagged model."
 
 
-def test_what_is_below_the_noise_is_never_called_zero():
+def test_change_below_the_noise_is_not_called_zero():
     verdict = decide(compared(6.0, 0.0, noise=1.2), spread=10.0)
     assert verdict.case == "stabilized"
     assert verdict.headline.startswith("Apart from bagging noise, ")
@@ -90,7 +90,7 @@ def test_stable_base_model_needs_no_bagging():
     assert decide(compared(0.2, 0.2), spread=10.0).advice == verdict.advice
 
 
-def test_a_learner_that_never_moves_is_stable_already_as_far_as_was_seen():
+def test_learner_that_never_changes_is_already_stable():
     still = Comparison(moves(0.0, 1), moves(0.1, 2, noise=0.1), n_samples=400)
     verdict = decide(still, spread=10.0)
     assert verdict.case == "already stable"
@@ -101,7 +101,7 @@ def test_a_learner_that_never_moves_is_stable_already_as_far_as_was_seen():
     assert "up to 18 of the 340 other rows would change it" in verdict.reasons[-1]  # 3 / 60
 
 
-def test_a_few_refits_without_any_move_tell_nothing():
+def test_few_refits_without_change_are_not_enough():
     rows = np.arange(5)
     base, bagged = (Perturbations(np.zeros(3), np.full((5, 3), size), rows) for size in (0.0, 0.1))
     verdict = decide(Comparison(base, bagged, n_samples=400))
@@ -110,18 +110,18 @@ def test_a_few_refits_without_any_move_tell_nothing():
     assert decide(Comparison(base, bagged, n_samples=5)).case == "already stable"  # these are all
 
 
-def test_an_unstable_learner_that_bagging_leaves_so_is_not_called_stable():
+def test_unstable_learner_is_not_stabilized_without_a_smaller_change():
     assert decide(compared(5.0, 5.0), spread=10.0).case == "not stabilized"
 
 
-def test_noise_that_swamps_the_signal_is_not_enough_bags():
+def test_too_much_noise_is_not_enough_bags():
     for noisy in (compared(2.0, 0.5, noise=2.5), refitted(2.0, 0.5, noise=2.5)):
         verdict = decide(noisy, spread=10.0)
         assert verdict.case == "not enough bags"
         assert verdict.advice.startswith("Use 630 bags")  # 100 (2 * 2.5 / 2)^2 = 625
 
 
-def test_an_answer_that_rests_on_one_row_or_point_is_not_enough_refits():
+def test_answer_resting_on_one_row_or_point_is_not_enough_refits():
     seldom = np.zeros((N_ROWS, N_POINTS))
     seldom[0, :2] = 60.0
     base = Perturbations(np.zeros(N_POINTS), seldom, np.arange(N_ROWS))
@@ -137,7 +137,7 @@ def test_an_answer_that_rests_on_one_row_or_point_is_not_enough_refits():
     assert everyone.case == "stabilized"
 
 
-def test_accuracy_that_is_lost_comes_first_and_stability_is_a_remark():
+def test_lost_accuracy_comes_before_stability():
     verdict = decide(compared(6.0, 2.0), (loss(1.0, 1.1, 2.0, spread=0.1),), spread=10.0)
     assert verdict.case == "costs accuracy"
     assert [remark.case for remark in verdict.remarks] == ["stabilized"]
@@ -148,11 +148,11 @@ def test_accuracy_that_is_lost_comes_first_and_stability_is_a_remark():
     ("bagged", "spread", "n"),
     [(1.1, 0.6, 100), (1.015, 0.0, 100), (1.1, 0.1, 11)],  # by chance; below 2 %; too few rows
 )
-def test_a_difference_that_chance_explains_or_nobody_minds_costs_no_accuracy(bagged, spread, n):
+def test_small_or_unclear_losses_do_not_cost_accuracy(bagged, spread, n):
     assert decide(compared(6.0, 2.0), (loss(1.0, bagged, 2.0, n, spread),), spread=10.0).case == "stabilized"
 
 
-def test_any_loss_that_rises_is_told_though_another_falls():
+def test_any_rising_loss_costs_accuracy():
     both = (loss(1.0, 0.9, 2.0), loss(0.071, 0.103, 0.7, spread=0.05)._replace(name="log loss"))
     verdict = decide(compared(6.0, 2.0), both, spread=10.0)
     assert verdict.case == "costs accuracy"
@@ -162,7 +162,7 @@ def test_any_loss_that_rises_is_told_though_another_falls():
 RANKS, GUESSES = Ranking("rank correlation", 0.6, 0.001, 100), Ranking("rank correlation", 0.1, 0.2, 100)
 
 
-def test_no_better_than_a_constant_comes_before_everything():
+def test_no_better_than_a_constant_comes_first():
     verdict = decide(compared(6.0, 2.0), (loss(0.9, 0.98, 1.0, spread=0.2),), GUESSES, spread=10.0)
     assert verdict.case == "no better than a constant"
     assert [remark.case for remark in verdict.remarks] == ["costs accuracy", "stabilized"]
@@ -172,14 +172,14 @@ def test_no_better_than_a_constant_comes_before_everything():
     assert better.advice == "Use the bagged model."
 
 
-def test_a_model_that_ranks_with_a_larger_loss_than_a_constant_is_told_apart():
+def test_ranking_with_a_larger_loss_is_a_case_of_its_own():
     verdict = decide(compared(6.0, 2.0), (loss(1.2, 1.1, 1.0, spread=0.2),), RANKS, spread=10.0)
     assert verdict.case == "ranks, but no better than a constant"
     assert "ranks well" in verdict.headline
     assert [remark.advice for remark in verdict.remarks] == [""]
 
 
-def test_too_few_held_out_rows_are_an_answer():
+def test_too_few_held_out_rows_are_a_case():
     few = Ranking("AUC", 0.9, 0.04, 8, are_few=True, rarest=("yes", 2))
     verdict = decide(compared(6.0, 2.0), (loss(1.0, 1.1, 1.0, n=8),), few, spread=10.0)
     assert verdict.case == "too few held-out rows"
@@ -205,7 +205,7 @@ def test_without_the_base_learner_there_is_nothing_to_compare():
     )
 
 
-def test_units_are_called_by_their_names():
+def test_verdict_names_groups():
     verdict = decide(compared(6.0, 2.0, noun=Noun("patient", "patients")), spread=10.0)
     assert "refitting without a patient changes its predictions" in verdict.headline
     assert "each of the 60 patients, at 25 test points" in verdict.reasons[0]

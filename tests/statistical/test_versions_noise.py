@@ -81,9 +81,12 @@ def test_rows_under_other_names_mark_a_point_in_at_most_5_percent_of_runs(seed):
     assert found <= allowed(n_runs)
 
 
-@pytest.mark.parametrize("n_changed", [20, 60, 200])
-def test_skewed_differences_without_a_mean_are_marked_in_at_most_7_percent_of_runs(n_changed, seed):
-    """Rows that changed nothing on average: the pairs are not alike both ways round, and the rate is approximate."""
+@pytest.mark.parametrize(("n_changed", "rate"), [(20, 0.1), (60, 0.07), (200, 0.06)])
+def test_moderately_skewed_differences_without_a_mean_are_marked_in_at_most_10_percent_of_runs(n_changed, rate, seed):
+    """Rows that changed nothing on average: the pairs are not alike both ways round, and nothing is proved.
+
+    With much more skewed differences, the rate is far higher (docs/versions.md).
+    """
     rng, n_runs, found = np.random.default_rng(seed), 600, 0
     for _ in range(n_runs):
         differences = np.zeros((300, 20))
@@ -91,7 +94,7 @@ def test_skewed_differences_without_a_mean_are_marked_in_at_most_7_percent_of_ru
         differences[:n_changed] = 0.7 * shared + 0.3 * (rng.exponential(size=(n_changed, 20)) - 1)
         flips = _SignFlips(300, 20)
         found += bool((flips.add(differences) > flips.threshold).any())
-    assert found <= allowed(n_runs, 0.07)
+    assert found <= allowed(n_runs, rate)
 
 
 def test_the_test_finds_what_is_there(seed):

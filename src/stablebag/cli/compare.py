@@ -17,7 +17,20 @@ from rich.console import Console
 
 from stablebag._wording import ROWS, about_time, percent, printable
 from stablebag._writing import refuse_ending, refuse_unwritable, whole, write_text
-from stablebag.cli.options import duration, number_or_auto, run_options, scheme_of, scheme_options
+from stablebag.cli.options import (
+    BAGS,
+    DATA,
+    FILE,
+    MODEL,
+    OUTPUT,
+    Command,
+    duration,
+    number_or_auto,
+    option,
+    run_options,
+    scheme_of,
+    scheme_options,
+)
 from stablebag.cli.printing import open_console, print_warnings, progress, progress_console, say
 
 _REQUIREMENT = re.compile(r"(changed|decisions)\s*<=\s*(\d+(?:\.\d+)?)\s*(%?)")
@@ -26,64 +39,64 @@ _FAILED = 3  # the exit code if a requirement does not hold
 
 
 def _options(command: Any) -> Any:
-    path = click.Path(dir_okay=False, path_type=Path)
     options = [
         click.argument("old", type=click.Path(path_type=Path)),
         click.argument("new", type=click.Path(path_type=Path), required=False),
-        click.option("--target", help="The column to predict."),
-        click.option("--id", "ids", metavar="COLUMN", help="The column that names rows, such as customer_id. Rows of "
-                     "both tables are matched by it. Not used as a feature."),
-        click.option("--group", metavar="COLUMN", help="Column that identifies the group each row belongs to, such as "
-                     "patient_id, in place of --id. Whole groups are matched. Not used as a feature."),
-        click.option("--points", type=click.Path(path_type=Path), help="A table of the rows to predict.  [default: the "
-                     "rows of the new table]"),
-        click.option("--block", metavar="COLUMN", help="A column that puts training rows into blocks, such as month: "
-                     "what the changed rows of each block did is estimated. Not used as a feature."),
-        click.option("--forget", type=click.Path(path_type=Path), help="A text file with one ID a line: compare the "
-                     "model with the same one without these rows, in place of a new table."),
-        click.option("--parts/--no-parts", default=True, show_default=True, help="Fit the model of the common rows, to "
-                     "split the change into rows that left and rows that came."),
-        click.option("--drop", metavar="COLUMN", multiple=True, help="A column to leave out; can be repeated."),
-        click.option("--kind", "kinds", metavar="COLUMN=KIND", multiple=True, help="What a column is: number, "
-                     "category, text or date; can be repeated.  [default: by its values]"),
-        click.option("--task", type=click.Choice(["regression", "classification"]), help="[default: by the target]"),
-        click.option("--model", default="tree", show_default=True,
-                     help="tree, forest, boosting, logistic, ridge, knn, mlp, svm, or package.module:Class."),
-        click.option("--param", "parameters", multiple=True, help="A parameter of the model, name=value; can be "
-                     "repeated."),
-        click.option("--n-bags", default="auto", show_default=True, callback=number_or_auto(2),
-                     help="The number of bags of each version; auto is 50 to 2,000, by how long fits take."),
-        click.option("--time-limit", default="3m", show_default=True, callback=duration,
-                     help="How long auto may take, about: 90s, 3m, 1h."),
-        click.option("--require", "requirements", metavar="TEXT", multiple=True, help="Exit with code 3 unless this "
-                     "holds: 'changed<=5%' (points changed beyond noise) or 'decisions<=20'; can be repeated."),
-        click.option("--output", type=path, help="Where to write the report (HTML)."),
-        click.option("--table", "table_path", type=path, help="Where to write a line for each point (CSV)."),
-        click.option("--json", "json_path", type=path, help="Where to write the numbers."),
-        click.option("--trust", multiple=True, metavar="TYPE", help="A type in saved models that you trust; can be "
-                     "repeated."),
+        option("--target", metavar="COLUMN", group=DATA, help="Column to predict."),
+        option("--id", "ids", metavar="COLUMN", group=DATA, help="Column of row IDs, which match rows of both tables."),
+        option("--group", metavar="COLUMN", group=DATA, help="Column of groups to match, in place of --id."),
+        option("--points", metavar="FILE", type=click.Path(path_type=Path), group=DATA, default_text="new table",
+               help="Table of rows to predict."),
+        option("--block", metavar="COLUMN", group=DATA, help="Explain the change by blocks, such as month."),
+        option("--forget", metavar="FILE", type=click.Path(path_type=Path), group=DATA,
+               help="File of IDs to delete, in place of NEW."),
+        option("--drop", metavar="COLUMNS", group=DATA, multiple=True, help="Columns to leave out: a,b."),
+        option("--kind", "kinds", metavar="COL=KIND", group=DATA, multiple=True,
+               help="Read COL as number, category, text or date."),
+        option("--task", metavar="TASK", group=DATA, type=click.Choice(["regression", "classification"]),
+               default_text="by target", help="regression or classification."),
+        option("--model", metavar="NAME", group=MODEL, default="tree", default_text="tree",
+               help="Model, as listed above."),
+        option("--param", "parameters", metavar="NAME=VALUE", group=MODEL, multiple=True,
+               help="Parameter of the model. Can be repeated."),
+        option("--n-bags", metavar="N", group=BAGS, default="auto", default_text="auto", callback=number_or_auto(2),
+               help="Number of bags; auto stays within --time-limit."),
+        option("--time-limit", metavar="TIME", group=BAGS, default="3m", default_text="3m", callback=duration,
+               help="Time for auto, about: 90s, 3m, 1h."),
+        option("--output", metavar="FILE", type=FILE, group=OUTPUT, help="Write the report, such as report.html."),
+        option("--table", "table_path", metavar="FILE", type=FILE, group=OUTPUT, help="Write a CSV line per point."),
+        option("--json", "json_path", metavar="FILE", type=FILE, group=OUTPUT, help="Write all numbers as JSON."),
+        option("--require", "requirements", metavar="TEXT", multiple=True, group=OUTPUT,
+               help="'changed<=5%' or 'decisions<=20', else exit with 3."),
+        option("--parts/--no-parts", default=True, help="Split the change into rows left and new."),
+        option("--trust", multiple=True, metavar="TYPE", help="Type in saved models to trust. Can be repeated."),
     ]  # fmt: skip
     command = scheme_options(run_options(command))
-    for option in reversed(options):
-        command = option(command)
+    for add in reversed(options):
+        command = add(command)
     return command
 
 
-@click.command()
+@click.command(cls=Command)
 @_options
 @click.pass_context
 def compare(ctx: click.Context, **options: Any) -> None:
-    """Compare two versions: whose predictions changed beyond noise, by how much, and why.
+    """Compare two versions: which predictions changed, and why.
 
-    Both versions are fitted with the same seed, row IDs and bag size, so that most of the noise cancels. Predictions of
-    numbers are clipped to the range of the targets of both tables.
+    OLD and NEW are two tables, or two models from --save. Tables are fitted with the same seed, row IDs and bag size:
+    most of the noise then cancels. A change counts only if it exceeds the rest. Predicted numbers are clipped to the
+    range of the targets of both tables.
+
+    Models: tree, forest, boosting, logistic, ridge, knn, mlp, svm, or package.module:Class.
 
     \b
-    Example:
-      stablebag compare may.csv june.csv --target risk --id customer_id --output change.html
-      stablebag compare may.csv june.csv --target risk --id customer_id --block month --require 'changed<=5%'
-      stablebag compare may.csv --target risk --id customer_id --forget ids.txt --output deletion.html
-      stablebag compare may.skops june.skops --points customers.csv --output change.html
+    Examples:
+      stablebag compare may.csv june.csv --target risk --id customer_id
+      stablebag compare may.csv june.csv --target risk --id customer_id \\
+        --block month --require 'changed<=5%'
+      stablebag compare may.csv --target risk --id customer_id \\
+        --forget ids.txt --output deletion.html
+      stablebag compare may.skops june.skops --points customers.csv
     """
     from stablebag.measuring.versions import compare_versions
     from stablebag.tables.text import TableError

@@ -75,7 +75,7 @@ _SPANS = (6, 20)  # of time, over which accuracy is compared: so many, one for e
 @option("--points", metavar="N", type=click.IntRange(1), default=20, default_text="20",
         help="Held-out rows for guarantees and charts.")  # fmt: skip
 @option("--delta", metavar="SHARE", type=float, default=0.05, default_text="0.05", callback=read_share,
-        help="Share of rows that a guarantee does not cover.")  # fmt: skip
+        help="Share of rows that may exceed a guarantee.")  # fmt: skip
 @option("--cache", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
         help="Keep fits here, to resume after Ctrl-C.")  # fmt: skip
 def measure(**options: Any) -> None:

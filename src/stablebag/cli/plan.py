@@ -19,6 +19,8 @@ from stablebag.resampling.schemes import SCHEMES
 @option("--n-samples", metavar="N", group=DATA, type=int, required=True, help="Number of training rows.")
 @option("--range-length", metavar="LENGTH", group=DATA, type=float, default=1.0, default_text="1",
         help="Largest minus smallest possible prediction.")  # fmt: skip
+@option("--churn", metavar="SHARE", group=DATA, type=float,
+        help="Plan for a retraining: share of rows replaced.")  # fmt: skip
 @option("--epsilon", metavar="CHANGE", group=BAGS, type=float, required=True, help="Largest change by one row.")
 @option("--delta", metavar="SHARE", group=BAGS, type=float, required=True, help="Share of the rows that may exceed it.")
 @option("--scheme", metavar="NAME", group=BAGS, type=click.Choice(sorted(SCHEMES)), default_text="each",
@@ -34,6 +36,7 @@ def plan_command(
     max_bag_size: int | None,
     range_length: float,
     scheme: str | None,
+    churn: float | None,
     as_json: bool,
 ) -> None:
     """Find bags for a guarantee that you name.
@@ -44,7 +47,17 @@ def plan_command(
     \b
     Example:
       stablebag plan --n-samples 10000 --epsilon 0.05 --delta 0.05
+      stablebag plan --n-samples 10000 --epsilon 0.1 --delta 0.1 --churn 0.01
     """
+    if churn is not None:
+        found = plan(n_samples, epsilon, delta, scheme or "subbagging", max_bags=max_bags, max_bag_size=max_bag_size,
+                     range_length=range_length, churn=churn)  # fmt: skip
+        proved = {"scheme": str(found.certificate.law), "n_bags": found.n_bags, **found.certificate.to_dict()}
+        if as_json:
+            click.echo(json.dumps(proved, indent=1))
+        else:
+            say(open_console(), str(found))
+        return
     plans, refusals = {}, {}
     for name in [scheme] if scheme else sorted(SCHEMES):
         try:

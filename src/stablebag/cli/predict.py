@@ -28,7 +28,7 @@ from stablebag.models.fitted import fitted
 @option("--locally-weighted", is_flag=True, group=OUTPUT, help="Wider intervals where the bags differ more.")
 @option("--sets", "with_sets", is_flag=True, group=OUTPUT, help="For classes: add stable sets of labels.")
 @option("--delta", metavar="SHARE", type=float, default=0.05, group=OUTPUT, default_text="0.05",
-        help="For --sets: share of rows not covered.")  # fmt: skip
+        help="For --sets: share of rows that may differ.")  # fmt: skip
 @keep_option
 @option("--trust", multiple=True, metavar="TYPE", help="Type in the file to trust. Can be repeated.")
 def predict(

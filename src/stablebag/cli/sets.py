@@ -25,7 +25,7 @@ _METHODS = ("inflated-argmax", "jackknife+")
 @option("--method", metavar="NAME", type=click.Choice(_METHODS), default="inflated-argmax", group=OUTPUT,
         default_text="inflated-argmax", help="Or jackknife+ (see above).")  # fmt: skip
 @option("--delta", metavar="SHARE", type=float, group=OUTPUT, default_text="0.05",
-        help="For inflated-argmax: rows not covered.")  # fmt: skip
+        help="For inflated-argmax: rows that may differ.")  # fmt: skip
 @option("--confidence", metavar="LEVEL", type=float, group=OUTPUT, default_text="0.9",
         help="For jackknife+: level of the sets.")  # fmt: skip
 @option("--by-class/--overall", default=None, group=OUTPUT,

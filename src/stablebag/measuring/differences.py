@@ -1,11 +1,13 @@
 """What differs between two fitted models: their rows, learners, bags and columns."""
 
-import itertools
+import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from stablebag._checks import is_missing
 from stablebag._wording import ROWS, Noun, count_bags, printable
 from stablebag.models.fitted import fitted
 from stablebag.models.rows import RowSource, n_rows
@@ -84,56 +86,93 @@ def changed_rows(old: Any, new: Any) -> ChangedRows:
     came, both = np.flatnonzero(matches < 0), np.flatnonzero(matches >= 0)
     left = np.setdiff1d(np.arange(len(before)), matches[both])
     mine, theirs = _values_of_units(old, new), _values_of_units(new, old)
-    differ = []
+    differ = np.empty(0, dtype=np.intp)
     if mine is not None and theirs is not None:
-        differ = [place for place in both if mine[matches[place]] != theirs[place]]
-    corrected = np.array([(matches[place], place) for place in differ], dtype=np.intp).reshape(-1, 2)
+        differ = both[mine[matches[both]] != theirs[both]]
+    corrected = np.stack([matches[differ], differ], axis=1)
     counted = before.ids.is_counted and after.ids.is_counted and not before.are_groups
-    return ChangedRows(left, came, corrected, len(both), after.noun, counted, None not in (mine, theirs))
+    return ChangedRows(left, came, corrected, len(both), after.noun, counted, mine is not None and theirs is not None)
 
 
-def _values_of_units(model: Any, other: Any) -> list[bytes] | None:
-    """What is in the rows of each unit, as bytes, in the columns that both models have; None if it is not known."""
+# Rows are compared by hashes of 64 bits, so that two tables of a million rows need no more memory than a column each.
+
+_FACTOR, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
+
+
+def _values_of_units(model: Any, other: Any) -> np.ndarray | None:
+    """A hash of what is in the rows of each unit, in the columns that both models have; None if it is not known."""
     X, X_other = fitted(model).X, fitted(other).X
     if any(table is None or isinstance(table, RowSource) for table in (X, X_other)):
         return None
-    parts = [_values_of_rows(X, _names(X_other)), _values_of_rows(fitted(model).y, None)]
-    whole = [b"|".join(row) for row in zip(*parts, strict=True)]
+    rows = _hashed_rows(X, _names(X_other))
+    for codes in _codes_of(fitted(model).y, None):
+        rows = _mixed(rows, codes)
     units: Units = model.units_
     if units.are_rows:
-        return whole
-    return [b"||".join(whole[row] for row in units.rows_of(np.array([unit]))) for unit in range(len(units))]
+        return rows
+    order = np.argsort(units.of_rows, kind="stable")
+    starts = np.cumsum(units.sizes) - units.sizes
+    within = np.empty(len(rows), dtype=np.uint64)  # the place of a row in its unit, which counts
+    within[order] = (np.arange(len(rows)) - np.repeat(starts, units.sizes)).astype(np.uint64)
+    total = np.zeros(len(units), dtype=np.uint64)
+    np.add.at(total, units.of_rows, _mixed(rows, within + np.uint64(1)))
+    return total
 
 
 def _names(X: Any) -> list[Any] | None:
     return list(X.columns) if hasattr(X, "columns") else None
 
 
-def _values_of_rows(X: Any, wanted: list[Any] | None) -> list[bytes]:
-    """What is in each row, as bytes; whole numbers and floats of the same value are equal."""
-    if hasattr(X, "tocsr"):
-        X = X.tocsr()
-        X.sum_duplicates()
-        ends = X.indptr
-        return [
-            X.indices[a:b].astype(np.int64).tobytes() + X.data[a:b].astype(float).tobytes()
-            for a, b in itertools.pairwise(ends)
-        ]
+def _mixed(total: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    mixed = (total ^ codes) * _FACTOR
+    mixed ^= mixed >> _STEP
+    return np.asarray(mixed * _FACTOR + np.uint64(1))
+
+
+def _hashed_rows(X: Any, wanted: list[Any] | None) -> np.ndarray:
+    total = np.zeros(n_rows(X), dtype=np.uint64)
+    if hasattr(X, "tocoo"):
+        entries = X.tocoo()
+        there = entries.data != 0
+        entry = _mixed(_mixed(np.zeros(int(there.sum()), np.uint64), entries.col[there].astype(np.uint64)),
+                       _codes(entries.data[there]))  # fmt: skip
+        np.add.at(total, entries.row[there], entry)
+        return total
+    for codes in _codes_of(X, wanted):
+        total = _mixed(total, codes)
+    return total
+
+
+def _codes_of(X: Any, wanted: list[Any] | None) -> Iterator[np.ndarray]:
+    """A number of 64 bits for each value, column by column; of a frame, those of these names, in their order."""
     names = _names(X)
-    if names is None:
-        X = np.asarray(X).reshape(len(X), -1)
-        columns = [X] if X.dtype.kind in "biuf" else list(X.T)
-    else:
-        columns = [np.asarray(X[name]) for name in sorted(set(names) & set(wanted or names), key=str)]
-    parts = [_column_as_bytes(column) for column in columns]
-    return [b"|".join(row) for row in zip(*parts, strict=True)] if parts else [b""] * n_rows(X)
+    if names is not None:
+        shared = names if wanted is None else sorted(set(names) & set(wanted), key=str)
+        yield from (_codes(np.asarray(X[name])) for name in shared)
+        return
+    array = np.asarray(X)
+    yield from (_codes(column) for column in array.reshape(len(array), -1).T)
 
 
-def _column_as_bytes(column: np.ndarray) -> list[bytes]:
+def _codes(column: np.ndarray) -> np.ndarray:
+    """Whole numbers and floats of the same value have the same code, and so have equal texts."""
     if column.dtype.kind in "biuf":
-        values = np.ascontiguousarray(column, dtype=float).reshape(len(column), -1) + 0.0  # no minus before zero
-        return [row.tobytes() for row in values]
-    return [str(value).encode(errors="surrogatepass") for value in column.tolist()]
+        values = column.astype(float) + 0.0  # no minus before zero
+        values[np.isnan(values)] = np.nan
+        return values.view(np.uint64)
+    known: dict[Any, int] = {}
+    numbers = np.empty(len(column), dtype=np.intp)
+    for place, value in enumerate(column.tolist()):
+        is_number = isinstance(value, int | float) and abs(value) < 1e300
+        key = np.nan if is_missing(value) else float(value) if is_number else f"{value} "
+        numbers[place] = known.setdefault(key, len(known))
+    codes = [
+        np.array([key]).view(np.uint64)[0]
+        if isinstance(key, float)
+        else np.uint64(int.from_bytes(hashlib.blake2b(key.encode(errors="surrogatepass"), digest_size=8).digest()))
+        for key in known
+    ]
+    return np.array(codes, dtype=np.uint64)[numbers] if codes else np.empty(0, dtype=np.uint64)
 
 
 # --------------------------------------------------------------------------------------------------- what else differs
@@ -222,7 +261,7 @@ def _equal(one: Any, other: Any) -> bool:
         return False
 
 
-def _fixed(law: ResolvedScheme) -> Any:
+def fixed_scheme(law: ResolvedScheme) -> Any:
     """The scheme with its size or rate as a number."""
     return law.scheme.without_one(law.n_samples) if law.is_symmetric else law.scheme
 
@@ -259,7 +298,7 @@ class Differences:
         learner = " and ".join(kinds) if kinds[0] != kinds[1] else ", ".join(settings)
         laws, n_bags = (old.scheme_, new.scheme_), (len(old.bags_), len(new.bags_))
         bags = ""
-        if laws[0].is_symmetric != laws[1].is_symmetric or _fixed(laws[0]) != _fixed(laws[1]):
+        if laws[0].is_symmetric != laws[1].is_symmetric or fixed_scheme(laws[0]) != fixed_scheme(laws[1]):
             bags = f"{laws[0]}, and {laws[1]}"
         elif not old.derandomized_ and n_bags[0] != n_bags[1]:
             bags = f"{count_bags(n_bags[0])}, and {count_bags(n_bags[1])}"
@@ -284,6 +323,16 @@ class Differences:
     def is_more_than_rows(self) -> bool:
         """Whether anything but the rows differs."""
         return bool(self.learner or self.seed or self.bags or self.columns or self.ranges)
+
+    def refuse_for_blocks(self, same_law: bool) -> None:
+        """Refuse to estimate effects of blocks of rows if bags without changed rows differ as well."""
+        others = {"learner": self.learner, "columns": self.columns, "ranges": self.ranges, "bags": not same_law}
+        found = [name for name, differs in others.items() if differs]
+        if found:
+            raise ValueError(
+                f"Effects of blocks of rows need versions that differ in their rows alone, and their {found[0]} "
+                f"{'differs' if found[0] == 'learner' else 'differ'}. Fit both alike, or leave rows out."
+            )
 
     @property
     def is_learner_alone(self) -> bool:

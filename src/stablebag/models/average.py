@@ -251,10 +251,9 @@ class BagAverage:
             who = f"{self.units.describe(int(always[0]))} is" if one else f"{noun.count(len(always))} are"
             # With this many bags, the probability that any row is in all of them is at most 1% (a union bound).
             enough = math.inf if p == 1 else math.ceil(math.log(len(self.units) / 0.01) / -math.log(p))
-            more = f"{max(enough, _FEW_BAGS):,} bags or more"
-            use = (
-                more if enough <= _FEW_BAGS else f"{more}, or smaller bags" if enough <= _MANY_BAGS else "smaller bags"
-            )
+            use = f"{max(enough, _FEW_BAGS):,} bags or more"
+            if enough > _FEW_BAGS:
+                use = f"{use}, or smaller bags" if enough <= _MANY_BAGS else "smaller bags"
             raise ValueError(f"With {count_bags(len(self.bags))}, {who} never left out. Use {use}.")
 
     @cached_property
@@ -555,8 +554,8 @@ def _deviation(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
 #
 # The dense form is an array with one line per row. The sparse form has one line for all rows that are in the same bags:
 # these have the same predictions, unless leaving a row out changes more, for example the range. Rows in no bag change
-# nothing. So even a billion rows have few lines, and summaries over rows are exact, because each line counts as often
-# as it has rows.
+# nothing, so of a billion rows only those in bags need lines. Summaries over rows are exact, because each line counts
+# as often as it has rows.
 
 MOST_BYTES = 2**32  # of an array with a line for each row that is made on demand
 _DENSE_BYTES = 2**28  # of predictions without each row, up to which they are stored as an array

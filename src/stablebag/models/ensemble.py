@@ -386,7 +386,7 @@ def with_strata(estimator: Any, y: np.ndarray, units: Units) -> Any:
 
 
 def refuse_unequal(scheme: Any, owner: str, instead: str) -> None:
-    """Refuse a scheme that does not treat all rows alike; `instead` says what to use."""
+    """Reject a scheme that does not treat all rows alike; `instead` says what to use."""
     scheme = scheme.scheme if isinstance(scheme, ResolvedScheme) else scheme
     if isinstance(scheme, ResamplingScheme) and not scheme.is_symmetric:
         reason = f"without a row, how bags are drawn depends on which row it was. {instead}"
@@ -765,7 +765,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         return self.warm_start and hasattr(self, "bags_") and self.n_bags != "all" and not self.derandomized_
 
     def _check_resumed(self, law: ResolvedScheme, X: Any, y: np.ndarray, units: Units, params: dict[str, Any]) -> None:
-        """Refuse a warm start that would give another model than a fit from scratch."""
+        """Reject a warm start that would give another model than a fit from scratch."""
         fitted = len(self.bags_)
         if int(self.n_bags) < fitted:
             reason = f"with warm_start=True, the {fitted} fitted bags are kept. Use more bags, or fit a clone."
@@ -910,7 +910,7 @@ def _instead_of(learner: Any, wanted: str) -> str:
 
 
 def _refuse_swapped(X: Any, y: Any, owner: str) -> None:
-    """Refuse one column as X with several as y."""
+    """Reject one column as X with several as y."""
     listed = isinstance(X, list) and X and not isinstance(X[0], list | tuple | np.ndarray)
     if (listed or len(getattr(X, "shape", ())) == 1) and are_several(y):
         raise ValueError(
@@ -936,7 +936,7 @@ def units_of(X: Any, n_samples: int, row_ids: Any, groups: Any, owner: str) -> U
 
 
 def _refuse_another_order(X: Any, groups: Any, owner: str) -> None:
-    """Refuse groups whose index has the labels of X in another order, because they are used by position."""
+    """Reject groups whose index has the labels of X in another order, because they are used by position."""
     index, theirs = index_of(X), index_of(groups)
     if index is None or theirs is None or len(index) != len(theirs) or index.equals(theirs):
         return
@@ -1012,9 +1012,9 @@ def check_bagged(
     reason: str = "",
     outputs: str = "one",
 ) -> None:
-    """Refuse anything but a bagged model, optionally of one kind and fitted.
+    """Reject anything but a bagged model, optionally of one kind and fitted.
 
-    Also refuse a pipeline or a search around a bagged model: its other steps and the choice of parameters have seen all
+    Also reject a pipeline or a search around a bagged model: its other steps and the choice of parameters have seen all
     rows, so measurements and guarantees are true of the bagged model only. The message says how to pass that one.
 
     Parameters
@@ -1050,7 +1050,7 @@ def check_bagged(
 
 
 def refuse_several_outputs(model: Any, owner: str, way: str = "") -> None:
-    """Refuse a regressor of several outputs where one has to be chosen; `way` is another way out."""
+    """Reject a regressor of several outputs where one has to be chosen; `way` is another way out."""
     if hasattr(model, "output_names_"):
         names = model.output_names_.tolist()
         raise ValueError(

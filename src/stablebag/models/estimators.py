@@ -31,7 +31,7 @@ _NAMES_ELSEWHERE = {
     "n_estimators": "n_bags={0}",
     "base_estimator": "estimator={0}",
     "max_samples": "scheme=Subbagging({0}), or scheme=ClassicalBagging({0}) to draw rows with replacement",
-    "bootstrap": "scheme=ClassicalBagging(1.0) to draw rows with replacement, or scheme=Subbagging(0.5)",
+    "bootstrap": "scheme=ClassicalBagging(1.0) to draw rows with replacement, or scheme=Subbagging(0.5) without",
     "bootstrap_features": "max_features, which draws columns without replacement",
     "verbose": "on_progress to follow a fit",
 }

@@ -231,7 +231,7 @@ OUT_OF_BAG = ("oob_score_", "oob_prediction_", "oob_decision_function_")
 
 
 def check_oob_score(value: Any, owner: str) -> None:
-    """Refuse anything but a bool or a function."""
+    """Reject anything but a bool or a function."""
     if not isinstance(value, bool | np.bool_) and not callable(value):
         reason = "use True for accuracy or R^2, or a function such as sklearn.metrics.f1_score."
         raise refuse_type("oob_score", owner, "True, False or a function of (y, prediction)", value, reason)

@@ -150,7 +150,7 @@ def _refitted(
 
 
 def _refuse_changed_parameters(model: Any) -> None:
-    """Refuse to fit some bags with parameters that the others did not have."""
+    """Raise ValueError if parameters changed since the bags were fitted."""
     free = ("keep_rows", "solver")  # every solver gives the same bits
     now = {name: value for name, value in model._fit_settings({}).items() if name not in free}
     before = {
@@ -311,7 +311,7 @@ def learn(
 
 
 def _refuse_change_of_meaning(params: dict[str, Any], n_before: int, n_after: int, owner: str) -> None:
-    """Refuse a fit parameter that had one entry per row only before, or only after, the number of rows changed."""
+    """Reject a fit parameter that had one entry per row only before, or only after, the number of rows changed."""
     for name, value in params.items():
         if not is_per_row(value, n_before) and is_per_row(value, n_after):
             raise ValueError(
@@ -327,7 +327,7 @@ def _refuse_unmatched(model: BaggedEnsemble, owner: str) -> None:
 
 
 def _refuse_other_outputs(model: Any, y: Any) -> None:
-    """Refuse targets with other outputs than the model's, or in another order."""
+    """Reject targets with other outputs than the model's, or in another order."""
     if not hasattr(model, "output_names_"):
         return
     known, reason = model.output_names_.tolist(), "use the columns of the training targets, in the same order."
@@ -385,7 +385,9 @@ def _longer_units(before: Units, row_ids: Any, groups: Any, X: Any, more: int) -
     """The groups of all rows: the known ones and those of the new rows."""
     if groups is not None:
         if not before.are_groups:
-            raise ValueError("learn got groups, but the model was fitted without. Use row_ids, or refit with groups.")
+            raise ValueError(
+                "learn got groups, but the model was fitted without them. Use row_ids, or refit with groups."
+            )
         if row_ids is not None:
             raise ValueError("learn got both groups and row_ids. With groups, rows have no IDs. Remove row_ids.")
         return before.joined(groups, more, "learn")

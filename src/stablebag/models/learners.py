@@ -64,7 +64,7 @@ class Copies:
         usual = getattr(type(learner), "__sklearn_clone__", None) is BaseEstimator.__sklearn_clone__
         self.by_class = plain and usual and vars(learner).keys() == self.parameters.keys()
         self.by_deepcopy = not self.by_class and _shares_parts(learner)
-        self.by_codes = _takes_codes_alone(learner)
+        self.by_codes = _takes_only_codes(learner)
         # These parameters are the same in all bags and contain no other estimators, so scikit-learn needs to validate
         # them in the first bag only. Other packages may validate more than parameters.
         self.validated_once = self.by_class and type(learner).__module__.startswith("sklearn.")
@@ -143,7 +143,7 @@ class LabelCodes(ClassifierMixin, BaseEstimator):
         return getattr(self.estimator, name)
 
 
-def _takes_codes_alone(learner: Any) -> bool:
+def _takes_only_codes(learner: Any) -> bool:
     """Whether a classifier in the learner only takes the labels 0, 1, ..., and no parameter names a label."""
     if isinstance(learner, LabelCodes) or not hasattr(learner, "get_params"):
         return False
@@ -172,7 +172,7 @@ class Surroundings:
     """
 
     def __init__(self, learner: Any) -> None:
-        self.harmless = keeps_to_its_seeds(learner)
+        self.harmless = uses_only_its_seeds(learner)
         self.shares_a_generator = any(_uses_libsvm_or_liblinear(part) for part in _parts(learner))
         self.has_ensembles_inside = any(hasattr(part, "bag_predictions") for part in _parts(learner))
 
@@ -196,28 +196,28 @@ class Surroundings:
             np.random.seed(word)
             random.seed(int(word))
             try:
-                with _settings_of_its_own(), _torch_seeded(int(word)):
+                with _settings_restored(), _torch_seeded(int(word)):
                     yield
             finally:
                 np.random.set_state(before[0])
                 random.setstate(before[1])
 
 
-def keeps_to_its_seeds(learner: Any) -> bool:
+def uses_only_its_seeds(learner: Any) -> bool:
     """Return whether a learner is known to draw only from its own seeds and to change no process settings.
 
     This is known if all its parts come from packages whose learners do so, and all seeds are set.
 
     >>> from sklearn.feature_selection import SelectKBest, mutual_info_regression
     >>> from sklearn.linear_model import LinearRegression
-    >>> keeps_to_its_seeds(LinearRegression()), keeps_to_its_seeds(SelectKBest(mutual_info_regression))
+    >>> uses_only_its_seeds(LinearRegression()), uses_only_its_seeds(SelectKBest(mutual_info_regression))
     (True, False)
     """
     return _is_known(Copies(learner).copy(0) if hasattr(learner, "get_params") else learner)
 
 
 def refuse_endless(learner: Any, owner: str) -> None:
-    """Refuse a learner with a parameter that contains itself, which could not be copied."""
+    """Reject a learner with a parameter that contains itself, which could not be copied."""
     paths: list[Iterator[Any]] = [iter([learner])]
     parents: list[int] = []
     done = set[int]()
@@ -379,7 +379,7 @@ def _spread(seed: int, count: int) -> list[int]:
 
 
 @contextmanager
-def _settings_of_its_own() -> Iterator[None]:
+def _settings_restored() -> Iterator[None]:
     """Restore what a learner may change: settings of scikit-learn, numpy and Python, and the environment."""
     environment = os.environ.copy()
     with ExitStack() as stack:
@@ -396,7 +396,7 @@ def _settings_of_its_own() -> Iterator[None]:
                 os.environ.update(environment)
 
 
-def torch_is_there() -> bool:
+def torch_is_imported() -> bool:
     """Return whether torch is imported, so that its generators can be seeded."""
     return hasattr(sys.modules.get("torch"), "manual_seed")
 
@@ -404,7 +404,7 @@ def torch_is_there() -> bool:
 @contextmanager
 def _torch_seeded(seed: int) -> Iterator[None]:
     """Seed torch's generators for the CPU and GPUs, if torch is imported, and restore them afterwards."""
-    if not torch_is_there():
+    if not torch_is_imported():
         yield
         return
     torch: Any = sys.modules["torch"]
@@ -513,7 +513,7 @@ class Subspaces:
 
 
 def check_max_features(value: Any, owner: str) -> None:
-    """Refuse anything but a whole number from 1 on or a fraction in (0, 1]."""
+    """Reject anything but a whole number from 1 on or a fraction in (0, 1]."""
     reason = "it is a number of columns (int) or a fraction of them (float). Use 1.0 for all columns."
     if isinstance(value, Integral) and not isinstance(value, bool):
         check_integer(value, "max_features", owner, minimum=1, reason=reason)

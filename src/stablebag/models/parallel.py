@@ -208,7 +208,7 @@ def results(
     """Yield the results of a task for many arguments, in order; leaving the block stops the workers."""
     token = uuid4().hex  # unique, because a worker may start parallel work itself
     work = (delayed(_listed)(token, os.getpid(), task, *some) for some in arguments)
-    _hear_of_deaths(get_active_backend()[0])
+    _report_dead_workers(get_active_backend()[0])
     here = on_this_machine() or options.get("require") == "sharedmem"
     if here and effective_n_jobs(n_jobs) > _most_workers():
         n_jobs = _most_workers()
@@ -251,7 +251,7 @@ class _Failed:
         self.error = error
 
 
-def _hear_of_deaths(backend: Any) -> None:
+def _report_dead_workers(backend: Any) -> None:
     """Make joblib's dask backend report batches whose worker died; without this it waits for them forever."""
     if type(backend).__module__ != "joblib._dask" or "submit" in vars(backend):
         return
@@ -295,7 +295,7 @@ def _listed(token: str, owner: int, task: Callable[..., Iterator[Any]], *argumen
     """
     if os.getppid() == owner and owner not in _watched:
         _watched.add(owner)
-        threading.Thread(target=_end_with, args=(owner,), daemon=True).start()
+        threading.Thread(target=_exit_with_parent, args=(owner,), daemon=True).start()
     found: list[Any] = []
     start = time.perf_counter()
     try:
@@ -308,7 +308,7 @@ def _listed(token: str, owner: int, task: Callable[..., Iterator[Any]], *argumen
     return found, time.perf_counter() - start
 
 
-def _end_with(owner: int) -> None:
+def _exit_with_parent(owner: int) -> None:
     """End this process when its parent is gone, even if the parent was killed."""
     while os.getppid() == owner:
         time.sleep(_LOOK)
@@ -372,7 +372,7 @@ class _OneThread:
         before = [pool.num_threads for pool in own]
         _set(own, [1] * len(own))
         try:
-            with _jobs_of_learners(), unlogged():
+            with _one_job_per_learner(), unlogged():
                 yield
         finally:
             _set(own, before)
@@ -417,7 +417,7 @@ class _Unlogged:
 unlogged = _Unlogged()
 
 
-def _jobs_of_learners() -> Any:
+def _one_job_per_learner() -> Any:
     """One job for learners that do not set their own number; on a cluster, learners stay on their machine."""
     if on_this_machine():
         return parallel_config(n_jobs=1)

@@ -394,7 +394,7 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
 
 
 def _refuse_twice(X: Any, owner: str) -> None:
-    """Refuse two columns of one name, because learners differ in which one they use."""
+    """Reject two columns of one name, because learners differ in which one they use."""
     names = list(X.columns)
     if len(set(map(str, names))) < len(names):
         twice = next(name for place, name in enumerate(names) if str(name) in map(str, names[:place]))
@@ -489,7 +489,7 @@ def _deep(X: Any) -> Any:
 def unmasked(given: Any) -> Any:
     """Return predictions; raise ValueError if some are masked."""
     if isinstance(given, np.ma.MaskedArray) and np.ma.getmaskarray(given).any():
-        raise ValueError("its prediction is masked at some points.")
+        raise ValueError("its prediction is masked at some points. Return it without a mask.")
     return given
 
 

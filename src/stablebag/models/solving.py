@@ -29,7 +29,7 @@ from stablebag.models.learners import (
     Surroundings,
     has_callbacks,
     isolated,
-    torch_is_there,
+    torch_is_imported,
     without_callbacks,
 )
 from stablebag.models.parallel import one_thread
@@ -450,15 +450,15 @@ class General:
 
     def fit(self, rows: np.ndarray, seed: int, task: Any = None) -> Any:
         """Return the model of a bag; `task` is its task for the learner's callbacks."""
-        seedable = torch_is_there()
+        seedable = torch_is_imported()
         model = self._fitted(rows, seed, task)
-        if not seedable and torch_is_there():  # this fit imported torch, whose generators were not seeded
+        if not seedable and torch_is_imported():  # this fit imported torch, whose generators were not seeded
             model = self._fitted(rows, seed, task)
         self.validated = self.fresh.validated_once
         if self.predicts_late and not hasattr(model, "predict"):
             raise TypeError("it cannot predict, even after fit.")
         model = without_callbacks(model) if self.has_callbacks else model
-        return _as_after_a_journey(model.as_fitted() if isinstance(model, LabelCodes) else model)
+        return _after_pickling(model.as_fitted() if isinstance(model, LabelCodes) else model)
 
     def _fitted(self, rows: np.ndarray, seed: int, task: Any) -> Any:
         model = self.fresh.copy(seed)
@@ -476,7 +476,7 @@ def _validation_skipped() -> AbstractContextManager[None]:
     return context
 
 
-def _as_after_a_journey(model: Any) -> Any:
+def _after_pickling(model: Any) -> Any:
     """The model after pickling, as if it came from another process: strided arrays become contiguous."""
     if not _has_strided_arrays(model, depth=8):
         return model
@@ -597,7 +597,7 @@ def _choose_solver(job: FitJob) -> SolverChoice:
         job = replace(job, learner=clone(job.learner))  # the caller may change the original
         solver = kind(job)
         if job.gathered_of is not None and solver.structure.holds_rows:
-            raise NotCovered("its models are made of all rows, which are not in memory")
+            raise NotCovered("its models contain all rows, which are not in memory")
         with one_thread():  # as bags are fitted
             _verify_or_doubt(solver, job)
     except (NotCovered, _LearnerError) as reason:

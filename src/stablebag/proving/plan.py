@@ -49,7 +49,8 @@ class PlanOption:
     n_bags : int or float
         The number of bags.
     epsilon : float
-        The guarantee: at most a share `delta` of the rows changes a prediction by more.
+        What is then guaranteed: at most a share `delta` of the rows changes a prediction by more; with churn, `delta`
+        is the chance that a prediction changes by more.
     price : float
         How much lower epsilon would be with infinitely many bags.
     """
@@ -253,7 +254,9 @@ def plan(
     range_length = check_real(range_length, "range_length", "plan", open_low=True, finite=True)
     if error_width is not None:
         given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "coupling": coupling, "churn": churn}
-        given |= {"scheme": None if scheme == "subbagging" else scheme, "delta_range": delta_range or None}
+        is_zero = isinstance(delta_range, int | float) and delta_range == 0
+        is_usual = isinstance(scheme, str) and scheme == "subbagging"
+        given |= {"scheme": None if is_usual else scheme, "delta_range": None if is_zero else delta_range}
         if max_bag_size is not None:
             max_bag_size = check_integer(max_bag_size, "max_bag_size", "plan", minimum=1)
         return plan_error(
@@ -344,7 +347,8 @@ def _plan_for_churn(
 ) -> Plan:
     """Large bags, and the fewest of them, for which epsilon is proved if a share of rows is replaced at random."""
     churn = check_real(churn, "churn", "plan", high=1.0, open_low=True, reason="it is a share of the rows: 1% is 0.01.")
-    if coupling not in (None, "matched") or delta_range:
+    delta_range = check_real(delta_range, "delta_range", "plan", high=1.0)
+    if delta_range or not (coupling is None or (isinstance(coupling, str) and coupling == "matched")):
         name, value = ("delta_range", delta_range) if delta_range else ("coupling", coupling)
         reason = "both versions have the same seed and a fixed range. Leave it out."
         raise refuse_value(name, "plan", f"{'0' if delta_range else 'None'} with churn", value, reason)

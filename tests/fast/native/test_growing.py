@@ -25,7 +25,7 @@ def grower(data):
     )  # fmt: skip
 
 
-def test_nodes_lie_depth_first_and_leaves_lead_to_themselves(grower, data):
+def test_nodes_are_depth_first_and_leaves_point_to_themselves(grower, data):
     tree = grower.grow(np.arange(50), 0, LIMITS, order_matters=True)
     theirs = DecisionTreeRegressor(random_state=0).fit(*data).tree_
     inner = theirs.children_left >= 0
@@ -38,7 +38,7 @@ def test_nodes_lie_depth_first_and_leaves_lead_to_themselves(grower, data):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 12345, 2**31 - 1, 2**31, 2**32 - 1])
-def test_seeds_are_those_of_numpys_generator(seed, data):
+def test_seeds_agree_with_numpys_generator(seed, data):
     X, y = data[0], np.zeros(50)
     y[:25] = 1.0
     X = np.repeat(np.arange(50, dtype=np.float32)[:, None], 7, axis=1)  # which of the features is left to chance
@@ -50,7 +50,7 @@ def test_seeds_are_those_of_numpys_generator(seed, data):
     assert feature == DecisionTreeRegressor(random_state=seed, max_depth=1).fit(X, y).tree_.feature[0]
 
 
-def test_bags_of_any_size_use_the_same_memory(grower):
+def test_bags_of_any_size_share_a_workspace(grower):
     rng = np.random.default_rng(0)
     bags = [rng.integers(50, size=size) for size in (3, 80, 1, 20, 50, 200, 2)]
 

@@ -52,27 +52,27 @@ def grown(n_rows=300, n_features=4, n_trees=6, learner=DecisionTreeRegressor, se
 
 @pytest.mark.parametrize("n_points", [1, 7, 8, 9, 63, 128, 129, 1000])
 @pytest.mark.parametrize("learner", [DecisionTreeRegressor, DecisionTreeClassifier, ExtraTreeRegressor])
-def test_full_trees(learner, n_points):
+def test_full_trees_predict_like_scikit_learn(learner, n_points):
     _, trees = grown(learner=learner)
     same(trees, np.random.default_rng(1).normal(size=(n_points, 4)))
 
 
 @pytest.mark.parametrize("n_points", [3, 200])
 @pytest.mark.parametrize("depth", [1, 2, 5])
-def test_shallow_trees(depth, n_points):
+def test_shallow_trees_predict_like_scikit_learn(depth, n_points):
     _, trees = grown(max_depth=depth)
     same(trees, np.random.default_rng(1).normal(size=(n_points, 4)))
 
 
 @pytest.mark.parametrize("n_points", [1, 500])
-def test_trees_that_are_one_leaf_beside_others(n_points):
+def test_trees_with_a_single_leaf_predict_like_scikit_learn(n_points):
     X, trees = grown(n_rows=100)
     stumps = [DecisionTreeRegressor().fit(X[:5], np.full(5, float(level))) for level in range(3)]
     assert {stump.get_depth() for stump in stumps} == {0}
     same([*stumps, *trees, *stumps], np.random.default_rng(1).normal(size=(n_points, 4)))
 
 
-def test_a_classifier_that_has_seen_one_class():
+def test_classifiers_of_one_class_predict_like_scikit_learn():
     X, _ = grown(n_rows=50)
     same([DecisionTreeClassifier().fit(X, np.zeros(len(X)))], X)
 
@@ -93,7 +93,7 @@ def test_points_at_a_threshold_go_left_and_just_above_it_right(n_points):
 
 
 @pytest.mark.parametrize("copies", [1, 40])
-def test_extreme_floats(copies):
+def test_extreme_floats_predict_like_scikit_learn(copies):
     """The largest and smallest numbers there are, and both zeros."""
     line = np.array([-LARGEST, -1, -SMALLEST, -0.0, 0.0, SMALLEST, 2 * SMALLEST, 1, LARGEST], np.float32)
     trees = [DecisionTreeRegressor().fit(line[keep][:, None], np.flatnonzero(keep)) for keep in np.eye(9) == 0]
@@ -101,7 +101,7 @@ def test_extreme_floats(copies):
 
 
 @pytest.mark.parametrize("n_points", [1, 100])
-def test_thresholds_around_zero_and_beyond_all_floats(n_points):
+def test_thresholds_at_zero_and_beyond_float32_are_compared_correctly(n_points):
     """Thresholds that no training of scikit-learn would leave behind are compared as doubles, too."""
     thresholds = np.array([-1e-60, 1e-60, -0.0, 0.0, 1e300, -1e300, np.float64(LARGEST) * (1 - 1e-12)])
     line = np.array([-LARGEST, -SMALLEST, -0.0, 0.0, SMALLEST, LARGEST], np.float32)
@@ -112,7 +112,7 @@ def test_thresholds_around_zero_and_beyond_all_floats(n_points):
         assert predicted[0, :, 0].tolist() == (points[:, 0].astype(float) > threshold).tolist()
 
 
-def test_a_tree_too_large_to_be_rewritten_and_more_points_than_a_block():
+def test_large_trees_and_many_points_predict_like_scikit_learn():
     rng = np.random.default_rng(0)
     X = rng.random((40_000, 2)).astype(np.float32)
     large = DecisionTreeRegressor(splitter="random", random_state=0).fit(X, rng.random(len(X)))
@@ -121,12 +121,12 @@ def test_a_tree_too_large_to_be_rewritten_and_more_points_than_a_block():
     same([large, small], rng.random((70_000, 2)))
 
 
-def test_many_features():
+def test_many_features_predict_like_scikit_learn():
     X, trees = grown(n_rows=200, n_features=3000, n_trees=2)
     same(trees, X)
 
 
-def test_one_tree_does_not_depend_on_the_others_nor_a_point_on_the_others():
+def test_predictions_do_not_depend_on_other_trees_or_points():
     X, trees = grown()
     together = forest_of(trees).predict(X)
     for number, tree in enumerate(trees):
@@ -135,13 +135,13 @@ def test_one_tree_does_not_depend_on_the_others_nor_a_point_on_the_others():
         assert (forest_of(trees).predict(X[point : point + 1])[:, 0] == together[:, point]).all()
 
 
-def test_no_trees_and_no_points():
+def test_no_trees_or_no_points_give_an_empty_array():
     _, trees = grown(n_rows=20)
     assert forest_of(trees).predict(np.empty((0, 4), np.float32)).shape == (6, 0, 1)
     assert Forest([], []).predict(np.zeros((3, 4), np.float32)).shape == (0, 3, 1)
 
 
-def test_a_part_of_an_array_can_be_written_into():
+def test_out_can_be_a_part_of_an_array():
     X, trees = grown()
     forest = forest_of(trees)
     block = np.full((2 * len(trees), len(X), 1), np.nan)
@@ -157,7 +157,7 @@ def test_a_part_of_an_array_can_be_written_into():
     lambda out: np.asfortranarray(out),
     lambda out: np.broadcast_to(out[:1], out.shape),
 ])  # fmt: skip
-def test_an_array_that_does_not_fit_is_refused(change):
+def test_wrong_out_array_raises(change):
     X, trees = grown(n_rows=20)
     with pytest.raises(ValueError, match="out must be a writeable float64 array of shape"):
         forest_of(trees).predict(X, out=change(np.empty((6, 20, 1))))
@@ -171,14 +171,14 @@ def test_an_array_that_does_not_fit_is_refused(change):
     lambda nodes, values: (nodes[:0], values[:0]),
     lambda nodes, values: (nodes["threshold"].copy(), values),
 ])  # fmt: skip
-def test_arrays_that_are_no_tree_are_refused(change):
+def test_arrays_that_are_not_trees_raise(change):
     _, trees = grown(n_rows=20)
     nodes, values = change(*converted(trees[0]))
     with pytest.raises(ValueError, match=r"Trees must be contiguous|one line per node"):
         Forest([nodes], [values])
 
 
-def test_trees_of_different_kinds_are_refused():
+def test_trees_with_different_outputs_raise():
     _, trees = grown(n_rows=20)
     (nodes, values), (more, _) = converted(trees[0]), converted(trees[1])
     with pytest.raises(ValueError, match="All trees must have the same number of outputs"):
@@ -187,7 +187,7 @@ def test_trees_of_different_kinds_are_refused():
         Forest([nodes, more], [values])
 
 
-def test_arrays_that_cannot_be_changed_are_read_all_the_same():
+def test_read_only_arrays_are_accepted():
     X, trees = grown(n_rows=20)
     nodes, values = converted(trees[0])
     expected = Forest([nodes], [values]).predict(X)
@@ -196,7 +196,7 @@ def test_arrays_that_cannot_be_changed_are_read_all_the_same():
     assert (Forest([nodes], [values]).predict(X) == expected).all()
 
 
-def test_threads_predict_at_once():
+def test_threads_can_predict_at_the_same_time():
     X, trees = grown()
     forest, results = forest_of(trees), {}
     threads = [Thread(target=lambda k=k: results.update({k: forest.predict(X[k:])})) for k in range(8)]
