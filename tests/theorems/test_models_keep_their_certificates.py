@@ -268,9 +268,8 @@ def test_certificates_of_classes_say_of_which_class_sizes_they_speak(labels, suc
         assert such in " ".join(certificate.explain(0).split())
     whole = fitted(labels, Subbagging(2))
     for certificate in (certify(whole), certify(whole, vector=True), certify(whole, POINTS)):
-        told = " ".join(certificate.explain(0).split())
-        assert "no class has a single row" not in told
-        assert "class sizes" not in told
+        text = " ".join(certificate.explain(0).split())
+        assert "class" not in text.replace("the probability of a given class", "")
 
 
 def test_a_vector_certificate_without_labels_holds_for_all_class_sizes():
