@@ -1,4 +1,4 @@
-"""Grids of arguments: several in one test, or the first fast and the others slow."""
+"""Grids of arguments: all in one test, or the first ones fast and the others slow."""
 
 import functools
 import inspect
@@ -8,7 +8,7 @@ import pytest
 
 
 def together(**grids):
-    """Try every combination of these arguments in one test, which names the one that fails."""
+    """Run every combination of these arguments in one test; a failure names its combination."""
 
     def decorate(test):
         def run(**given):
@@ -30,6 +30,6 @@ def together(**grids):
 
 
 def first(values, n_quick=1):
-    """The values of a parametrization, of which those after the first are slow."""
+    """Return the values of a parametrization, with all but the first marked slow."""
     values = list(values)
     return [*values[:n_quick], *(pytest.param(value, marks=pytest.mark.slow) for value in values[n_quick:])]

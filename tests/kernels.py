@@ -1,7 +1,7 @@
-"""Run the tests marked `kernels` with each of OpenBLAS's kernels that this processor can run; part of `make proofs`.
+"""Run the tests marked `kernels` with each OpenBLAS kernel that this processor supports; part of `make proofs`.
 
-A matrix product has other last digits on other processors, because OpenBLAS has kernels for each kind, and one machine
-can try most of them. Which were run and which were skipped is printed. Arguments are passed on to pytest.
+The last digits of matrix products depend on the processor, because OpenBLAS has different kernels. One machine can try
+most of them. The script prints which kernels were run and which were skipped, and passes its arguments to pytest.
 """
 
 import os
@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 X86 = ["SkylakeX", "Haswell", "Sandybridge", "Nehalem"]
 ARM = ["NeoverseV1", "NeoverseN1", "ARMV8"]
 AT_ONCE = 2
-# Which kernels are in use, after products and decompositions that a processor without their instructions cannot do.
+# Prints the kernels in use, after operations that fail on a processor without the required instructions.
 TRIAL = """
 import numpy as np, scipy.linalg, threadpoolctl
 for n in (1, 7, 300):
@@ -27,19 +27,19 @@ print(*{pool["architecture"] for pool in blas})
 
 
 def environment(kernel):
-    """Return the environment in which OpenBLAS uses a kernel, and one thread, because several kernels run at once."""
+    """Return the environment for one kernel, with a single thread because several kernels run at the same time."""
     return {**os.environ, "OPENBLAS_CORETYPE": kernel, "OPENBLAS_NUM_THREADS": "1"}
 
 
 def why_skipped(kernel):
-    """Return why a kernel cannot be run here; nothing if it can."""
+    """Return why a kernel cannot be run here, or an empty string."""
     trial = subprocess.run([sys.executable, "-c", TRIAL], env=environment(kernel), capture_output=True, text=True)
     if trial.returncode:
-        return "this processor cannot run it"
+        return "this processor does not support it"
     used = trial.stdout.split()
     if not used:
         return "numpy and scipy do not use OpenBLAS here"
-    return "" if [name.lower() for name in used] == [kernel.lower()] else f"OpenBLAS takes {' and '.join(used)} for it"
+    return "" if [name.lower() for name in used] == [kernel.lower()] else f"OpenBLAS uses {' and '.join(used)} instead"
 
 
 def main(arguments):
@@ -68,12 +68,12 @@ def main(arguments):
             )
             running[waiting.pop(0)] = run, time.monotonic()
         kernel, (run, start) = next(iter(running.items()))
-        said, _ = run.communicate()
+        output, _ = run.communicate()
         del running[kernel]
-        print(f"{kernel}: {said.strip().splitlines()[-1]} ({time.monotonic() - start:.0f} s)", flush=True)
+        print(f"{kernel}: {output.strip().splitlines()[-1]} ({time.monotonic() - start:.0f} s)", flush=True)
         if run.returncode:
             failed.append(kernel)
-            print(said)
+            print(output)
     for kernel, why in skipped.items():
         print(f"{kernel}: skipped, because {why}.")
     print(f"Run: {', '.join(usable) or 'none'}. Failed: {', '.join(failed) or 'none'}.")

@@ -1,4 +1,4 @@
-"""Learners that tell what they were given, and learners that misbehave."""
+"""Learners that record their input, and learners that misbehave."""
 
 import os
 import time
@@ -34,7 +34,7 @@ class Voter(ClassifierMixin, BaseEstimator):
 
 
 class NeedsAllClasses(Voter):
-    """Raises on a bag with fewer classes than it was told."""
+    """Raises on a bag with fewer than `n_classes` classes."""
 
     def __init__(self, n_classes=2):
         self.n_classes = n_classes
@@ -46,14 +46,14 @@ class NeedsAllClasses(Voter):
 
 
 class UnpicklableError(Exception):
-    """An error that cannot leave its process."""
+    """An error that cannot be pickled."""
 
     def __init__(self, one, two):
         super().__init__(one)
 
 
 class FailsOn(RegressorMixin, BaseEstimator):
-    """Raises in a bag whose first row is this one."""
+    """Raises on a bag that starts with a given row."""
 
     def __init__(self, row=0, error=RuntimeError, in_predict=False):
         self.row = row
@@ -85,7 +85,7 @@ class PredictsNaN(RegressorMixin, BaseEstimator):
 
 
 class Bare:
-    """A learner in scikit-learn's style that inherits nothing from it, and whose methods return nothing."""
+    """A learner with scikit-learn's interface but without its base classes, whose fit returns nothing."""
 
     def __init__(self, random_state=None):
         self.random_state = random_state
@@ -104,7 +104,7 @@ class Bare:
 
 
 class OwnClone(RegressorMixin, BaseEstimator):
-    """Says that it is its own clone, as a frozen estimator does."""
+    """Returns itself as its clone, like a frozen estimator."""
 
     def __init__(self, random_state=None):
         self.random_state = random_state
@@ -120,7 +120,7 @@ class OwnClone(RegressorMixin, BaseEstimator):
 
 
 class Reversed(ClassifierMixin, BaseEstimator):
-    """Keeps its classes, and the columns of its probabilities, in falling order."""
+    """Has its classes, and the columns of its probabilities, in decreasing order."""
 
     def fit(self, X, y):
         self.classes_, counts = np.unique(y, return_counts=True)
@@ -135,7 +135,7 @@ class Reversed(ClassifierMixin, BaseEstimator):
 
 
 class Says(ClassifierMixin, BaseEstimator):
-    """Gives whatever it was told as probabilities, or as labels."""
+    """Predicts given probabilities or labels."""
 
     def __init__(self, probabilities=None, label=None):
         self.probabilities = probabilities
@@ -158,7 +158,7 @@ class Says(ClassifierMixin, BaseEstimator):
 
 
 class Sleeper(RegressorMixin, BaseEstimator):
-    """Writes its process's number to a file and sleeps."""
+    """Writes a file named after its process ID and sleeps."""
 
     def __init__(self, folder=None, seconds=0.2):
         self.folder = folder

@@ -1,10 +1,10 @@
-"""Prints the lowest version of every dependency that is declared, as constraints for pip; `make lowest` uses it."""
+"""Print the lowest declared version of every dependency, as constraints for pip; `make lowest` uses it."""
 
 import re
 import tomllib
 from pathlib import Path
 
-# ray and Spark have environments of their own, and each other's dependencies in none.
+# ray and Spark are tested in separate environments.
 APART = ("ray", "spark", "all")
 
 

@@ -1,4 +1,4 @@
-"""Marks of tests that ask for more than the lowest versions give: a newer library, or a solver that was verified."""
+"""Marks of tests that need more than the lowest versions: a newer library, or a verified solver."""
 
 from importlib.metadata import version
 
@@ -12,10 +12,9 @@ _HERE = "{0.major}.{0.minor}".format(Version(version("scikit-learn")))
 _UNVERIFIED = not any(_HERE in kind.versions for kind in SOLVERS)
 _REASON = f"no solver was verified for scikit-learn {_HERE}"
 
-# An estimator has to choose a solver: the test has to fail where none is chosen.
+# For tests in which an estimator must choose a solver: they must fail if none is chosen.
 solver_chosen = pytest.mark.xfail(_UNVERIFIED, reason=_REASON, strict=True)
-# A solver is called past that choice: where it was not verified, some of its results are scikit-learn's bits and some
-# are not, and neither is claimed.
+# For tests that call a solver directly: with an unverified version, its results may or may not equal scikit-learn's.
 solver_compared = pytest.mark.skipif(_UNVERIFIED, reason=_REASON)
 
 
@@ -25,6 +24,6 @@ def older(package, number):
 
 
 def since(package, number, reason):
-    """Return the mark of a test that has to fail with an older version of a package."""
-    said = f"{package} {version(package)}, before {number}: {reason}"
-    return pytest.mark.xfail(older(package, number), reason=said, strict=True)
+    """Return the mark of a test that must fail with an older version of a package."""
+    reason = f"{package} {version(package)}, before {number}: {reason}"
+    return pytest.mark.xfail(older(package, number), reason=reason, strict=True)

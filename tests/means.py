@@ -1,4 +1,4 @@
-"""A solver for tests: the learner that predicts the mean of its bag, honestly or not."""
+"""Solvers for tests, for a learner that predicts the mean of its bag; some return wrong results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from stablebag.models.solving import NotCovered, Solver, Structure
 
 
 class Mean(RegressorMixin, BaseEstimator):
-    """Predicts the mean target; counts how often it was fitted."""
+    """Predicts the mean target, and counts its fits."""
 
     n_fits: ClassVar[list[int]] = []
 
@@ -51,7 +51,7 @@ class MeanStructure(Structure):
 
 
 class Means(Solver):
-    """Honest."""
+    """A correct solver."""
 
     name, learners = "means", (Mean,)
 
@@ -66,7 +66,7 @@ class Means(Solver):
 
 
 class WrongMeans(Means):
-    """Its models are off by the last bit."""
+    """A solver whose models differ in the last bit."""
 
     def fit(self, rows, seed):
         model = super().fit(rows, seed)
@@ -74,7 +74,7 @@ class WrongMeans(Means):
 
 
 class WrongPredictions(Means):
-    """Its models are right, and predict something else."""
+    """A solver with correct models but wrong predictions."""
 
     def __init__(self, job):
         super().__init__(job)

@@ -1,4 +1,4 @@
-"""The same rows as Parquet files of many layouts, for tests of what must not depend on them."""
+"""The same rows as Parquet files with many layouts, for tests of results that must not depend on the layout."""
 
 import itertools
 
@@ -11,7 +11,7 @@ N = 240
 
 
 def rows(n=N, seed=0):
-    """Rows of every kind that files have: with missing values, categories, texts, times and missing targets."""
+    """Return rows with missing values, categories, strings, times and missing targets."""
     rng = np.random.default_rng(seed)
     x, level = rng.normal(size=n), rng.choice(["low", "mid", "high"], n)
     number = pa.array(rng.integers(0, 50, n), mask=np.arange(n) % 60 == 7)
@@ -36,7 +36,7 @@ def one_row_groups(folder, table):
 
 
 def uneven_files(folder, table):
-    """Files of all sizes, one of them empty, with short dictionaries, and without counts of missing values in one."""
+    """Write files of all sizes, one of them empty, with their own dictionaries, and one without statistics."""
     ends = [0, 1, 1, 30, 31, 100, len(table)]
     for k, (first, stop) in enumerate(itertools.pairwise(ends)):
         part = table.slice(first, stop - first)
@@ -54,7 +54,7 @@ def other_order_of_columns(folder, table):
 
 
 def by_pandas(folder, table):
-    """As pandas writes them, with an index; a file whose numbers are all there has whole numbers."""
+    """Write files as pandas does, with an index; columns without missing values keep their integer type."""
     half = len(table) // 2
     for k, part in enumerate((table.slice(0, half), table.slice(half))):
         frame = part.to_pandas()

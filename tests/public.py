@@ -1,4 +1,4 @@
-"""What is public, and where: at the top level, or in a room."""
+"""The public names, and the package that each is imported from."""
 
 import importlib
 
@@ -8,5 +8,5 @@ HOMES = {name: package for package in PACKAGES for name in importlib.import_modu
 
 
 def public(name):
-    """The class or function of that name."""
+    """Return the class or function with this name."""
     return getattr(importlib.import_module(HOMES[name]), name)

@@ -1,6 +1,6 @@
-"""Whether an installed stablebag works: run by `make release` in an empty environment, from outside of the checkout.
+"""Check that an installed stablebag works; `make release` runs it in an empty environment outside the checkout.
 
-`python smoke.py VERSION` needs nothing but the package itself; what an extra is missing for has to be said.
+`python smoke.py VERSION` needs only the package itself. Commands that need an extra must say which one.
 """
 
 import importlib.metadata
@@ -14,7 +14,7 @@ from stablebag.fast.native.library import library
 
 
 def main(version):
-    """Import, fit, certify and measure; ask the command line; look at what was installed."""
+    """Import, fit, certify and measure, call the command line, and check the installed files."""
     here, site = Path(stablebag.__file__).resolve(), Path(sysconfig.get_path("purelib")).resolve()
     assert site in here.parents, f"{here} is not what was installed"
     assert stablebag.__version__ == importlib.metadata.version("stablebag") == version
@@ -26,8 +26,10 @@ def main(version):
     measured, proved = stablebag.leave_one_out(model, X), stablebag.certify(model, reused=True)
     assert measured.epsilon(0.1).max() <= proved.epsilon(0.1)
     assert "every" in str(stablebag.certify(model))
-    said = subprocess.run([sys.executable, "-m", "stablebag", "--version"], capture_output=True, text=True, check=False)
-    assert version in said.stdout or "stablebag[cli]" in said.stderr, said
+    result = subprocess.run(
+        [sys.executable, "-m", "stablebag", "--version"], capture_output=True, text=True, check=False
+    )
+    assert version in result.stdout or "stablebag[cli]" in result.stderr, result
     files = [str(file) for file in importlib.metadata.files("stablebag") or ()]
     assert "stablebag/py.typed" in files
     assert any(file.endswith("licenses/LICENSE") for file in files)

@@ -17,7 +17,7 @@ from stablebag.deciding import Intervals
 from stablebag.measuring import Perturbations
 
 
-def test_notebooks_show_certificates_perturbations_and_intervals():
+def test_html_of_certificates_perturbations_and_intervals():
     certificate = Certificate(Subbagging(0.5), 100)
     style, text = certificate._repr_html_().split(">", 1)
     assert style.startswith('<pre style="font-family: monospace; ')
@@ -31,12 +31,12 @@ def test_notebooks_show_certificates_perturbations_and_intervals():
 
 
 @pytest.mark.parametrize("value", [0.123411, 0.99999, 1e-12, 3.00001, 999.91, 123456.7, 1 / 3, 1.23456e17])
-def test_what_is_printed_is_never_below_what_is_proved(value):
+def test_printed_bounds_are_never_below_the_proved_ones(value):
     printed = float(rounded_up(value).replace(",", ""))
     assert value <= printed <= value * 1.001
 
 
-def test_numbers_of_four_digits_are_printed_as_they_are():
+def test_bounds_with_four_digits_are_printed_exactly():
     assert [rounded_up(value) for value in (0.0, 0.5, 0.1235, 2.0, 1000.0)] == ["0", "0.5", "0.1235", "2", "1,000"]
 
 
@@ -45,29 +45,29 @@ def test_numbers_of_four_digits_are_printed_as_they_are():
     (1.5e-9, "1.5e-09"), (2.5e18, "2.5e+18"), (-12345.6, "-12,346"), (-0.0, "0"), (math.inf, "inf"), (math.nan, ""),
     (np.float32(0.5), "0.5"), (7, "7"),
 ])  # fmt: skip
-def test_numbers_are_written_as_people_write_them(value, text):
+def test_numbers_are_formatted_for_people(value, text):
     assert number(value) == text
 
 
-def test_what_cannot_be_seen_in_a_name_is_escaped_and_long_names_are_cut():
+def test_names_are_escaped_and_shortened():
     assert printable("Ann Lee <b>") == "Ann Lee <b>"
     assert printable("a\nb\x00\u202e\ud800") == "a\\nb\\x00\\u202e\\ud800"
     assert printable("x" * 1_000_000) == "x" * 57 + "..."
     assert len(printable("\x00" * 50)) == 60
 
 
-def test_a_probability_of_one_is_only_printed_for_one():
+def test_only_a_probability_of_one_is_printed_as_one():
     assert [probability(value) for value in (0.0, 0.05, 0.9999)] == ["0", "0.05", "0.9999"]
     assert probability(1 - 1e-6) == "1 - 1e-06"
 
 
-def test_paragraphs_are_wrapped_each_on_its_own():
+def test_paragraphs_are_wrapped_separately():
     lines = paragraphs(["word " * 40, "Short."]).splitlines()
     assert lines[-1] == "Short."
     assert len(lines) == 4
     assert max(len(line) for line in lines) <= 94
 
 
-def test_one_bag_and_one_point_are_not_plural():
+def test_one_bag_and_one_point_are_singular():
     assert [count_bags(number) for number in (1, 2, 1500)] == ["1 bag", "2 bags", "1,500 bags"]
     assert [count_points(number) for number in (1, 2, 1500)] == ["this point", "these 2 points", "these 1,500 points"]

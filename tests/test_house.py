@@ -1,4 +1,4 @@
-"""Imports go from the first rooms to the last, and never in a circle."""
+"""Imports follow the order of the rooms, without circles."""
 
 import ast
 from graphlib import TopologicalSorter
@@ -7,9 +7,9 @@ from pathlib import Path
 import stablebag
 
 PACKAGE = Path(stablebag.__file__).parent
-# Left to right is the direction of imports; the first is the files outside of rooms.
+# A room may import from those to its left; the first are the files outside of rooms.
 ROOMS = ["", "resampling", "models", "proving", "measuring", "deciding", "showing", "fast", "tables", "paper", "cli"]
-# `__init__` files import what is public in their room when it is first used.
+# `__init__` files import the public names of their room when these are first used.
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
 
 
@@ -28,7 +28,7 @@ def is_module(name):
 
 
 def imported_modules(path):
-    """The modules of the package that a file imports, wherever in it."""
+    """Yield the modules of the package that a file imports, anywhere in it."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "stablebag":
             for alias in node.names:
@@ -39,7 +39,7 @@ def imported_modules(path):
         assert not (isinstance(node, ast.ImportFrom) and node.level), f"relative import in {path}"
 
 
-def test_a_file_imports_only_from_its_own_room_and_those_before_it():
+def test_files_import_only_from_their_own_room_and_earlier_ones():
     backwards = [
         f"{path.relative_to(PACKAGE)} imports {other}"
         for path in FILES

@@ -1,4 +1,4 @@
-"""Public names: where they are, what importing them costs, and that their documentation agrees with them."""
+"""Public names: where they are, what importing them loads, and whether their documentation agrees with them."""
 
 import ast
 import importlib
@@ -28,11 +28,11 @@ def printed(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_the_top_level_has_what_a_user_types():
+def test_the_top_level_has_these_names():
     assert stablebag.__all__ == TOP
 
 
-def test_every_public_name_can_be_imported_from_one_place_alone():
+def test_every_public_name_has_one_home():
     assert len(HOMES) == sum(len(importlib.import_module(package).__all__) for package in PACKAGES)
     assert all(public(name).__name__ == name for name in HOMES)
 
@@ -46,7 +46,7 @@ def test_modules_list_their_public_names_and_no_others():
 
 
 def test_type_checkers_see_the_same_names():
-    """Each `__init__` imports for type checkers, line by line, what it looks up when a name is first used."""
+    """Each `__init__` imports, for type checkers, the same names that it loads when they are first used."""
     for package in PACKAGES:
         module = importlib.import_module(package)
         with open(module.__file__) as file:
@@ -55,13 +55,13 @@ def test_type_checkers_see_the_same_names():
         assert seen == {name: getattr(module, name).__module__ for name in module.__all__}
 
 
-def test_importing_the_package_pulls_in_nothing_heavy():
+def test_importing_the_package_imports_nothing_heavy():
     heavy = ("matplotlib", "pandas", "click", "jinja2", "dask", "bokeh", "sklearn", "scipy", "joblib", "numpy")
     rooms = ", ".join(PACKAGES)
     assert printed(f"import sys, {rooms}; print([name for name in {heavy} if name in sys.modules])") == "[]"
 
 
-def test_certificates_and_plans_come_without_scikit_learn():
+def test_certificates_and_plans_do_not_import_scikit_learn():
     code = (
         "import sys; sys.modules['sklearn'] = None; from stablebag import Certificate, Subbagging, plan;"
         "Certificate(Subbagging(0.5), 50, 100).explain(); plan(1000, 0.2, 0.1);"
@@ -80,7 +80,7 @@ def test_the_version_is_that_of_the_distribution():
     assert stablebag.__version__ == importlib.metadata.version("stablebag")
 
 
-def test_what_explains_itself_does_so_in_notebooks():
+def test_results_with_explain_have_html():
     speaking = [name for name in HOMES if hasattr(public(name), "explain")]
     assert {"Certificate", "Intervals", "LabelSets", "Plan", "Selection"} <= set(speaking)
     assert [name for name in speaking if not hasattr(public(name), "_repr_html_")] == []
@@ -95,7 +95,7 @@ def documented_parameters(thing):
 
 
 def disagreements(thing):
-    """Where the section on parameters differs from the signature: names, their order, defaults."""
+    """Yield differences between the section on parameters and the signature: names, order and defaults."""
     parameters = {
         name: parameter.default
         for name, parameter in inspect.signature(thing).parameters.items()
@@ -114,7 +114,7 @@ def disagreements(thing):
 
 
 def with_methods(name):
-    """A public name, which documents its parameters if it is at the top, and its methods that document theirs."""
+    """Yield a public name, if it documents parameters or is at the top level, and its methods that document theirs."""
     thing = public(name)
     if documented_parameters(thing) or name in stablebag.__all__:
         yield name, thing
@@ -124,20 +124,20 @@ def with_methods(name):
             yield f"{name}.{method}", found
 
 
-def test_documented_parameters_and_defaults_are_those_of_the_signature():
+def test_documented_parameters_and_defaults_match_the_signature():
     wrong = [
         f"{said} {fault}" for name in HOMES for said, thing in with_methods(name) for fault in disagreements(thing)
     ]
     assert not wrong, "\n".join(wrong)
 
 
-def test_what_users_call_has_an_example():
+def test_public_functions_and_classes_have_an_example():
     called = [*stablebag.__all__, *(name for name in HOMES if not inspect.isclass(public(name)))]
     silent = {name for name in called if ">>>" not in inspect.getdoc(public(name))}
     assert silent == {"run_all", "figure_1", "figure_2", "figure_3"}  # which take minutes
 
 
-def test_every_bound_names_its_theorem_and_has_an_example():
+def test_every_bound_cites_its_theorem_and_has_an_example():
     source = r"Theorem|Corollar|Section \d|Proposition|Kim and Barber|2024b|Proved here \(docs/proofs.md, \d\)"
     for name, bound in inspect.getmembers(bounds, inspect.isfunction):
         if bound.__module__ == bounds.__name__ and not name.startswith(("_", "check_", "mcdiarmid")):

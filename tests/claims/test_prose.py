@@ -38,18 +38,18 @@ def test_matched_bags_are_always_sharper_than_bags_coupled_in_any_way(kind, n):
                 assert found["matched"] < found["any"] or found["any"] == 1
 
 
-def test_matched_bags_are_often_sharper_than_independent_ones_and_not_always():
+def test_matched_bags_are_usually_sharper_than_independent_ones():
     """docs/certificates.md, "Of a fitted model"."""
     as_there = epsilons(Subbagging(0.5), 442, 500, 0.1)
     assert as_there["matched"] < as_there["independent"]
-    for many_or_large in ((Subbagging(0.5), 100, 10_000), (Subbagging(0.8), 50, 1000)):
-        found = epsilons(*many_or_large, 0.05)
+    for few_or_large in ((BernoulliSubbagging(0.8), 50, 5), (Subbagging(0.8), 10, 500)):
+        found = epsilons(*few_or_large, 0.5 if few_or_large[2] == 5 else 0.01)
         assert found["matched"] > found["independent"]
 
 
 def test_how_much_matched_bags_are_worth():
     """docs/schemes.md, "Matched bags"."""
-    for size, ratio in ((0.5, 2.2), (0.1, 4.5)):
+    for size, ratio in ((0.5, 2.5), (0.1, 5.3)):
         found = epsilons(Subbagging(size), 500, 500, 0.1)
         assert found["any"] / found["matched"] == pytest.approx(ratio, abs=0.05)
     many = epsilons(Subbagging(0.5), 50, 10**6, 0.1)

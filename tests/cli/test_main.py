@@ -19,7 +19,7 @@ def words(result):
     (("certify", "--n-samples", 500, "--bag-size", "1.5"), "use 1."),
     (("certify", "--n-samples", 500, "--bag-size", "half"), "--bag-size must be a number of rows"),
     (("certify", "--n-samples", 1), "n_samples"),
-    (("certify", "--n-samples", 500, "--n-bags", "many"), "--n-bags is a whole number"),
+    (("certify", "--n-samples", 500, "--n-bags", "many"), "--n-bags must be a whole number"),
     (("plan", "--n-samples", 100, "--epsilon", 0.001, "--delta", 0.05), "No plan with at most"),
     (("measure", "none.csv", "--target", "y"), "There is no file none.csv"),
     (("measure", "TABLE", "--target", "price"), "There is no column 'price'"),

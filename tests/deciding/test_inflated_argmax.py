@@ -1,4 +1,4 @@
-"""The inflated argmax: against an independent projection, the values of the note on theory, and its properties."""
+"""The inflated argmax: against an independent projection, values computed by hand, and its properties."""
 
 import itertools
 import math

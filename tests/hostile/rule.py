@@ -1,4 +1,4 @@
-"""What a call may do with what nobody should pass: answer, or refuse in a sentence of its own."""
+"""What a call may do with values that nobody should pass: return a result, or raise an error in a clear sentence."""
 
 import os
 import re
@@ -19,25 +19,25 @@ from sklearn.exceptions import NotFittedError
 import stablebag
 
 PACKAGE = Path(stablebag.__file__).parent
-# A call of milliseconds is taken to hang after so long, on a machine however busy.
+# A call that should take milliseconds counts as hanging after this time, even on a busy machine.
 SECONDS = float(os.environ.get("STABLEBAG_HOSTILE_SECONDS", "60"))
-SHORTEST = 20  # letters of a sentence
+SHORTEST = 20  # characters of a sentence
 GIGABYTES = 3  # more than a call of a dozen rows could need
 REFUSALS = (TypeError, ValueError, NotFittedError, FileNotFoundError, IndexError)
-# scikit-learn's own sentences about tables, which its conventions ask for.
+# scikit-learn's own errors about tables, which its conventions require.
 ITS_OWN = ("sklearn/utils/validation.py", "sklearn/utils/_param_validation.py", "sklearn/utils/multiclass.py")
 
 
 class HangError(BaseException):
-    """A call that does not come back."""
+    """A call that does not return."""
 
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Stop what hangs, and let what takes all memory fail."""
+    """Stop calls that hang, and make calls fail that take too much memory."""
 
     def stop(number: int, frame: Any) -> None:
-        raise HangError(f"no answer in {SECONDS} seconds")
+        raise HangError(f"no result after {SECONDS} seconds")
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
@@ -55,10 +55,10 @@ def bounded() -> Iterator[None]:
 
 
 def outcome(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
-    """What a call returns, or what it raises; warnings of Python and numpy are errors, those of the library are not."""
+    """Return the result or the error of a call; RuntimeWarnings from the library are errors, other warnings are not."""
     try:
         with bounded(), warnings.catch_warnings(), joblib.parallel_config("threading"):
-            warnings.simplefilter("ignore")  # what learners say of their numbers is theirs
+            warnings.simplefilter("ignore")  # warnings of learners are allowed
             warnings.filterwarnings("error", category=RuntimeWarning, module=r"stablebag\.(?!fast)")
             return call(), None
     except (KeyboardInterrupt, SystemExit):
@@ -68,13 +68,13 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
 
 
 def fault_of(error: BaseException, *values: Any) -> str | None:
-    """Why an error is not a refusal as it should be, or None; `values` are what was passed."""
+    """Return why an error is not a clear one, or None if it is; `values` are the arguments."""
     if isinstance(error, HangError | MemoryError):
         return f"a {type(error).__name__}"
-    if re.match(r"\w+ failed to (fit|predict) ", str(error)):  # and then, in the learner's own words, why
+    if re.match(r"\w+ failed to (fit|predict) ", str(error)):  # followed by the learner's own error
         return None
     if any(callable(value) for value in values) and type(error).__module__ == "builtins":
-        return None  # raised by the function that was passed, as far as one can tell
+        return None  # probably raised by the function that was passed
     if not isinstance(error, REFUSALS):
         return f"a {type(error).__name__}"
     last = traceback.extract_tb(error.__traceback__)[-1].filename
@@ -85,11 +85,11 @@ def fault_of(error: BaseException, *values: Any) -> str | None:
     first = str(error).split("\n")[0].strip()
     begins = first[:1].isupper() or first[:1] in ("'", "`")
     is_sentence = begins and first.endswith((".", "?", ":")) and len(first) >= SHORTEST
-    return None if is_sentence else "an error without a sentence"
+    return None if is_sentence else "an error that is not a sentence"
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two answers are the same, as far as they can be compared."""
+    """Return whether two results are equal, if they can be compared."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         numbers = one.dtype.kind in "iufb" and other.dtype.kind in "iufb"
         if numbers and one.shape == other.shape:

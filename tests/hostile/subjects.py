@@ -1,7 +1,7 @@
-"""Every public name with arguments that are right, for others to spoil: data of a dozen rows, and models of a few bags.
+"""Every public name with right arguments, which tests replace by wrong ones: a dozen rows, and models of a few bags.
 
-A name that is missing here, or a parameter, fails a test: `SUBJECTS` has what is called, and `MADE_BY` the names of
-what functions return, which nobody makes by hand; of these the methods are called.
+Missing names or parameters fail a test. `SUBJECTS` has everything that is called. `MADE_BY` has the classes that only
+functions return; their methods are called.
 """
 
 import functools
@@ -36,54 +36,54 @@ TARGETS = np.array([0.5, -0.25, 1.0])
 
 
 def score_columns(X: Any, y: Any) -> Any:
-    """The share of each column in the relation to the target."""
+    """Return the share of each column in the relation to the target."""
     scores = f_regression(X, y)[0]
     return scores / scores.sum()
 
 
 def best_column(X: Any, y: Any) -> int:
-    """The column that is nearest to the target."""
+    """Return the column that is most related to the target."""
     return int(f_regression(X, y)[0].argmax())
 
 
 def mean_algorithm(X: Any, y: Any, seed: int) -> Callable[[Any], Any]:
-    """The mean of the targets, whatever the point."""
+    """Return a function that predicts the mean of the targets at all points."""
     return lambda points: np.full(len(points), y.mean())
 
 
 @functools.cache
 def regressor(**options: Any) -> Any:
-    """A fitted regressor, the same for all."""
+    """Return a fitted regressor, shared by all tests."""
     return sb.BaggedRegressor(Ridge(), n_bags=20, random_state=0, **options).fit(X, Y)
 
 
 @functools.cache
 def retrained() -> Any:
-    """The regressor fitted to other targets, the same for all."""
+    """Return the regressor fitted to other targets, shared by all tests."""
     return sb.BaggedRegressor(Ridge(), n_bags=20, random_state=0).fit(X, Y + 1)
 
 
 @functools.cache
 def of_outputs() -> Any:
-    """A fitted regressor of two outputs, the same for all."""
+    """Return a fitted regressor of two outputs, shared by all tests."""
     return sb.BaggedRegressor(Ridge(), n_bags=20, random_state=0).fit(X, BOTH)
 
 
 @functools.cache
 def classifier() -> Any:
-    """A fitted classifier, the same for all."""
+    """Return a fitted classifier, shared by all tests."""
     return sb.BaggedClassifier(LogisticRegression(), n_bags=20, random_state=0).fit(X, LABELS)
 
 
 @functools.cache
 def perturbations() -> Any:
-    """What leaving out each row does, the same for all."""
+    """Return leave-one-out changes, shared by all tests."""
     return sb.leave_one_out(regressor(), POINTS)
 
 
 @functools.cache
 def folder() -> Path:
-    """A folder with a Parquet file, while the tests run."""
+    """Return a temporary folder with a Parquet file."""
     place = tempfile.TemporaryDirectory()
     folder.kept = place
     pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": Y, "who": GROUPS, "name": np.arange(N)}).to_parquet(
@@ -94,13 +94,13 @@ def folder() -> Path:
 
 
 def axes() -> Any:
-    """Axes that no window shows."""
+    """Return axes without a window."""
     return Figure().subplots()
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is called, and how to make right arguments for it.
+    """A call, and how to make right arguments for it.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _fit(make: Callable[..., Any], y: Any) -> Callable[..., Any]:
     return call
 
 
-# Estimators: the parameters of the constructor and of fit together, because the first are looked at by the second.
+# Estimators: parameters of the constructor and of fit together, because fit checks both.
 _FIT = {"sample_weight": None, "row_ids": None, "groups": None, "strata": None}
 _BAGGED = {
     "scheme": sb.Subbagging(0.5), "n_bags": 5, "n_jobs": 1, "warm_start": False, "keep_rows": True, "solver": "auto",
@@ -168,7 +168,7 @@ _BAGGED = {
 
 
 def _own(make: Any, more: dict[str, Any]) -> Callable[[], dict[str, Any]]:
-    """The arguments of a bagged model; those that its constructor does not have are left out."""
+    """Return the arguments of a bagged model that its constructor has."""
 
     def right() -> dict[str, Any]:
         known = make._get_param_names()

@@ -1,4 +1,4 @@
-"""Files that were damaged, cut off or made up: read as what they are, or refused in one sentence that names them."""
+"""Damaged, truncated or invented files: they load, or raise an error in one sentence that names them."""
 
 import json
 import math
@@ -28,13 +28,13 @@ CERTIFICATES = [
 
 
 @pytest.mark.parametrize("certificate", CERTIFICATES, ids=["fixed", "huge", "trimmed"])
-def test_a_certificate_is_read_back_from_its_text(certificate):
+def test_a_certificate_can_be_saved_and_loaded(certificate):
     again = Certificate.from_dict(json.loads(json.dumps(certificate.to_dict())))
     assert again.to_dict() == certificate.to_dict()
 
 
 @pytest.mark.parametrize("certificate", CERTIFICATES, ids=["fixed", "huge", "trimmed"])
-def test_a_certificate_with_a_wrong_entry_is_refused(certificate):
+def test_a_certificate_with_a_wrong_entry_raises(certificate):
     right = certificate.to_dict()
     for name in right:
         for wrong in WRONG:
@@ -48,13 +48,13 @@ def test_a_certificate_with_a_wrong_entry_is_refused(certificate):
 
 
 @pytest.mark.parametrize("wrong", [None, [], "{}", 5, {"scheme": "Subbagging"}, [["scheme", "Subbagging"]]])
-def test_what_is_no_certificate_is_refused(wrong):
+def test_text_that_is_not_a_certificate_raises(wrong):
     with pytest.raises(TypeError, match="a dictionary as to_dict returns it"):
         Certificate.from_dict(wrong)
 
 
 def damaged(data, generator):
-    """The same bytes with one bit flipped, cut off, or with a part twice."""
+    """Yield the bytes with one bit flipped, truncated, or with a repeated part."""
     how = generator.randrange(4)
     place = generator.randrange(len(data))
     if how == 0:
@@ -67,7 +67,7 @@ def damaged(data, generator):
 
 
 @pytest.mark.parametrize("ending", [".npz", ".json"])
-def test_a_damaged_file_of_perturbations_is_named_or_read(ending, tmp_path):
+def test_a_damaged_file_of_perturbations_loads_or_raises_an_error_that_names_it(ending, tmp_path):
     path = tmp_path / f"moves{ending}"
     perturbations().save(path)
     data, generator = path.read_bytes(), random.Random(3)
@@ -87,7 +87,7 @@ def test_a_damaged_file_of_perturbations_is_named_or_read(ending, tmp_path):
     {"bags.deviation": [-1.0, 1.0, 1.0]}, {"bags.n_without": [0] * 12}, {"scope": "{}"}, {"scope": "1e999999999"},
     {"left_out": {"a": 1}}, {"distances": [[[math.nan] * 3] * 12]}, {"extra": 1}, {"prediction": None},
 ])  # fmt: skip
-def test_made_up_perturbations_are_refused(entry, tmp_path):
+def test_invalid_perturbations_raise(entry, tmp_path):
     path = tmp_path / "moves.json"
     perturbations().save(path)
     path.write_text(json.dumps({**json.loads(path.read_text()), **entry}))
@@ -95,7 +95,7 @@ def test_made_up_perturbations_are_refused(entry, tmp_path):
         Perturbations.load(path)
 
 
-def test_a_pickle_in_the_place_of_perturbations_is_not_run(tmp_path):
+def test_loading_a_pickle_as_perturbations_runs_no_code(tmp_path):
     class Harm:
         def __reduce__(self):
             return os.mkdir, (str(tmp_path / "harm"),)
@@ -107,7 +107,7 @@ def test_a_pickle_in_the_place_of_perturbations_is_not_run(tmp_path):
     assert not (tmp_path / "harm").exists()
 
 
-def test_a_damaged_model_is_named_or_predicts(tmp_path):
+def test_a_damaged_model_predicts_or_raises_an_error_that_names_it(tmp_path):
     pytest.importorskip("skops")
     from stablebag.cli.saving import SavedModel
     from stablebag.tables.text import TableError

@@ -1,6 +1,6 @@
-"""Every public name, given what nobody should pass: a right answer, or a refusal in a sentence of its own.
+"""Every public name with values that nobody should pass: the result is right, or the error is a clear sentence.
 
-Cases are drawn by hypothesis, the same ones every time. `make hostile` draws STABLEBAG_HOSTILE times as many.
+Hypothesis draws the cases, the same ones every time. `make hostile` draws STABLEBAG_HOSTILE times as many.
 """
 
 import inspect
@@ -17,7 +17,7 @@ from public import HOMES, public
 
 TIMES = int(os.environ.get("STABLEBAG_HOSTILE", "1"))
 BY_NAME = {subject.name: subject for subject in SUBJECTS}
-# The phases without shrinking: a case is one value, and there is nothing to make smaller.
+# No shrinking, because each case is a single value.
 CAMPAIGN = settings(
     max_examples=18 * TIMES,
     derandomize=TIMES == 1,
@@ -28,12 +28,12 @@ CAMPAIGN = settings(
 )
 
 
-def test_every_public_name_is_in_the_table():
+def test_every_public_name_is_tested():
     called = {subject.public for subject in SUBJECTS}
     assert called | set(MADE_BY) == {name for name, home in HOMES.items() if home != "stablebag.paper"}
 
 
-def test_every_parameter_is_in_the_table():
+def test_every_parameter_is_tested():
     for subject in SUBJECTS:
         if subject.name in HOMES:
             parameters = inspect.signature(public(subject.name)).parameters.values()
@@ -43,7 +43,7 @@ def test_every_parameter_is_in_the_table():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BY_NAME)
-def test_what_is_right_is_answered_and_what_is_wrong_too_or_refused_in_a_sentence(name):
+def test_right_values_work_and_wrong_ones_work_or_raise_a_clear_error(name):
     subject = BY_NAME[name]
     expected, error = outcome(lambda: subject.call()(**subject.right()))
     assert error is None
@@ -87,7 +87,7 @@ SEVERAL = [subject.name for subject in SUBJECTS if len(set(subject.right()) - se
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SEVERAL)
-def test_two_wrongs_are_refused_as_one(name):
+def test_two_wrong_values_raise_one_clear_error(name):
     subject = BY_NAME[name]
     touched = [parameter for parameter in subject.right() if parameter not in subject.untouched]
 

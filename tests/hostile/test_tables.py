@@ -31,7 +31,7 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def hostile_table(tmp_path_factory):
-    """A table with a nasty name for every column, class and row, in a file with one, too."""
+    """Write a table with hostile names for its columns, classes, rows and file."""
     rng = np.random.default_rng(0)
     n = 60
     frame = pd.DataFrame({name: rng.normal(size=n) for name in NASTY})
@@ -50,7 +50,7 @@ def measured(hostile_table):
     return run("measure", hostile_table, "--target", f"target {SCRIPT}", *options), report
 
 
-def test_a_terminal_shows_what_is_hidden(measured):
+def test_the_terminal_escapes_hidden_characters(measured):
     result, _ = measured
     assert result.exit_code == 0, result.output[-2000:]
     assert not [sign for sign in HIDDEN if sign in result.output]
@@ -63,14 +63,14 @@ def test_a_terminal_shows_what_is_hidden(measured):
     ("certify", "--n-samples", "\x1b[31m5"),
     ("pl\x1b[31man",),
 ])  # fmt: skip
-def test_errors_show_what_is_hidden(arguments):
+def test_errors_escape_hidden_characters(arguments):
     result = run(*arguments)
     assert result.exit_code == 2
     assert not [sign for sign in HIDDEN if sign in result.output], result.output
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine, so no page is opened")
-def test_no_script_of_a_table_runs_in_the_page(measured):
+def test_scripts_in_a_table_do_not_run_in_the_report(measured):
     from playwright.sync_api import sync_playwright
 
     _, report = measured

@@ -1,4 +1,4 @@
-"""What nobody should pass, by name; and an argument that is right, spoilt or put in other words."""
+"""Values that nobody should pass, by name; and variants of a right argument: spoilt, or in another form."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ import scipy.sparse
 
 
 class Refuses:
-    """An object that takes part in nothing."""
+    """An object that fails at everything."""
 
     def __repr__(self) -> str:
         raise RuntimeError("no words for it")
@@ -29,10 +29,10 @@ class Refuses:
 
 
 class LongText(str):
-    """A text of its own type."""
+    """A subclass of str."""
 
 
-# Made anew for every call, so that none is changed by the one before.
+# Created again for every call, so that no call can change the value of the next.
 ALWAYS: dict[str, Callable[[], Any]] = {
     "10^400": lambda: 10**400,
     "-10^400": lambda: -(10**400),
@@ -136,7 +136,7 @@ ALWAYS: dict[str, Callable[[], Any]] = {
 
 
 def spoilt(right: Any) -> Iterator[tuple[str, Any]]:
-    """What is nearly right: wrong in a single place."""
+    """Yield values that are wrong in a single place."""
     if not isinstance(right, np.ndarray) or right.ndim == 0 or not right.size:
         return
     if right.dtype.kind in "if":
@@ -174,7 +174,7 @@ def _with(right: np.ndarray, value: Any) -> np.ndarray:
 
 
 def reworded(right: Any) -> Iterator[tuple[str, Any]]:
-    """What means the same: the answer must be the same, unless this way to say it is refused."""
+    """Yield other forms of a right value: the result must be the same, or the form must raise an error."""
     if isinstance(right, bool) or right is None:
         return
     if isinstance(right, int):
@@ -203,7 +203,7 @@ def reworded(right: Any) -> Iterator[tuple[str, Any]]:
 
 
 def offered(right: Any) -> Iterator[tuple[str, Callable[[], Any], str]]:
-    """All values for a parameter, given a right one: a name, how to make it, and of which sort it is."""
+    """Yield all values for a parameter, given a right one: a name, a function that makes it, and its sort."""
     for name, make in ALWAYS.items():
         yield name, make, "anything"
     for name, value in spoilt(right):

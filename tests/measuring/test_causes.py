@@ -243,7 +243,13 @@ def test_blocks_that_cannot_be_told_apart_or_have_no_labels_are_refused():
     with pytest.raises(TypeError, match="a mapping from row IDs to labels"):
         compare_versions(old, new, points, rows=month)
     with pytest.raises(ValueError, match="the same random_state"):
-        compare_versions(old, tree(random_state=9).fit(points, points[:, 0]), points, rows=dict(enumerate(month)))
+        compare_versions(old, tree(random_state=9, scheme=Subbagging(80)).fit(points, points[:, 0]), points, rows={})
+    table = points[:60], points[:60, 0]
+    for options, words in (({"depth": 2}, "their learner differs"), ({"scheme": Subbagging(41)}, "their bags differ")):
+        with pytest.raises(ValueError, match=words):
+            compare_versions(tree().fit(*table), tree(**options).fit(*table), points, rows={})
+    more = compare_versions(tree().fit(*table), tree(n_bags=170).fit(*table), points, rows={})
+    assert more.blocks == ()  # another number of bags does no harm
     same = compare_versions(old, old, points, rows={})
     assert same.blocks == ()
     with pytest.raises(ValueError, match="No blocks were asked for"):

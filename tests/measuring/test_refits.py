@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import VotingRegressor
@@ -171,6 +172,16 @@ def test_bad_input_raises(data):
     X, y, points = data
     with pytest.raises(TypeError, match="'estimator' parameter of leave_one_out_refit"):
         leave_one_out_refit("ridge", X, y, points)
+    with pytest.raises(TypeError, match=r"pass the estimator first, then the data: leave_one_out_refit\("):
+        leave_one_out_refit(X, y, Ridge(), points)
+    with pytest.raises(TypeError, match=r"this is a class\. Pass an instance: Ridge\(\)"):
+        leave_one_out_refit(Ridge, X, y, points)
+    with pytest.raises(TypeError, match="KMeans is a clusterer"):
+        leave_one_out_refit(KMeans(2), X, y, points)
+    with pytest.raises(TypeError, match=r"for the first 5, use range\(5\)"):
+        leave_one_out_refit(Ridge(), X, y, points, rows=5)
+    with pytest.raises(ValueError, match=r"X_test has 2 columns, but X has 3\. Pass points with the columns of X"):
+        leave_one_out_refit(Ridge(), X, y, points[:, :2])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         leave_one_out_refit(Ridge(), X, y[:-1], points)
     with pytest.raises(ValueError, match="minimum of 2"):

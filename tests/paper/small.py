@@ -2,6 +2,6 @@ from stablebag.paper.settings import SETTINGS, Setting
 
 
 def small(number, n=40, d=5):
-    """A setting with the learner and the data of the paper's, and fewer rows and features."""
+    """Return a setting with the paper's learner and data, but fewer rows and features."""
     of = SETTINGS[number]
     return Setting(number, "small", n, d, of.classifies, of.make_learner, of.make_data)

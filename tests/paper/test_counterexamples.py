@@ -5,7 +5,7 @@ from sklearn.exceptions import NotFittedError
 from stablebag.paper.counterexamples import Memorizer, ThresholdCount
 
 
-def test_a_bag_with_more_ones_than_their_share_is_told_exactly():
+def test_threshold_count_compares_exactly():
     learner = ThresholdCount(n_samples=30, n_influential=7)
     X, y = learner.data_set()
     assert (X.sum(), y.tolist()) == (7, [0.0] * 30)
@@ -14,7 +14,7 @@ def test_a_bag_with_more_ones_than_their_share_is_told_exactly():
         assert learner.fit(X[bag], y[bag]).predict(X[:2]).tolist() == [float(30 * ones > 7 * rows)] * 2
 
 
-def test_a_share_that_is_met_and_not_exceeded_gives_zero():
+def test_threshold_count_predicts_zero_at_exactly_the_share():
     learner = ThresholdCount(n_samples=10, n_influential=3)  # 3 / 10 of 10 rows is 3 in whole numbers, not in floats
     X, y = learner.data_set()
     assert learner.fit(X, y).predict(X[:1]).tolist() == [0.0]
@@ -24,12 +24,12 @@ def test_a_share_that_is_met_and_not_exceeded_gives_zero():
 @pytest.mark.parametrize(("n", "influential", "words"), [
     (4, 5, "at most n_samples=4"), (4, 0, "'n_influential'"), (1, 1, "'n_samples'"),
 ])  # fmt: skip
-def test_numbers_of_ones_that_cannot_be_are_refused(n, influential, words):
+def test_invalid_numbers_of_ones_raise(n, influential, words):
     with pytest.raises(ValueError, match=words):
         ThresholdCount(n, influential).data_set()
 
 
-def test_what_was_seen_is_told_from_what_was_not():
+def test_memorizer_distinguishes_seen_from_unseen_points():
     X, y = Memorizer.data_set(5)
     assert len({tuple(row) for row in X.tolist()}) == 5
     seen = Memorizer().fit(X[[4, 1, 1]], y[:3])
@@ -38,6 +38,6 @@ def test_what_was_seen_is_told_from_what_was_not():
 
 
 @pytest.mark.parametrize("learner", [Memorizer(), ThresholdCount(4, 2)])
-def test_before_a_fit_nothing_is_predicted(learner):
+def test_predict_before_fit_raises(learner):
     with pytest.raises(NotFittedError):
         learner.predict([[1.0]])

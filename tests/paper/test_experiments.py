@@ -21,8 +21,8 @@ from stablebag.paper.experiments import Cache, Result, first_class, run, run_all
 
 
 @pytest.mark.slow
-def test_the_scripts_trees_take_their_seeds_from_the_generator_of_the_data():
-    """The script's own loop: one generator for the data and for every tree, the one on all rows first."""
+def test_script_trees_take_their_seeds_from_the_generator_of_the_data():
+    """Repeat the script's loop: one generator for the data and all trees, starting with the tree on all rows."""
     n, d = 40, 5
     setting = small(4, n, d)
     np.random.seed(1234567891)
@@ -46,7 +46,7 @@ def test_the_scripts_trees_take_their_seeds_from_the_generator_of_the_data():
 
 
 @pytest.mark.slow
-def test_what_is_proved_of_the_drawn_bags_bounds_what_was_measured():
+def test_certificate_of_drawn_bags_bounds_the_measured_changes():
     for number in (1, 4):
         result = run(small(number), n_bags=60)
         assert result.bagged.scope.mismatch(result.proved.scope) is None
@@ -75,7 +75,7 @@ def test_a_run_measures_what_refits_and_reused_bags_measure(number):
 
 
 @pytest.mark.slow
-def test_what_is_done_is_cached_and_an_interrupted_run_goes_on(tmp_path, monkeypatch):
+def test_an_interrupted_run_continues_from_the_cache(tmp_path, monkeypatch):
     setting = small(4)
     monkeypatch.setattr(experiments, "_BAGS_AT_ONCE", 20)
     whole = run(setting, n_bags=60)
@@ -150,7 +150,7 @@ def test_literal_refits_are_measured_on_request():
 
 
 @pytest.mark.slow
-def test_numbers_of_settings_and_bags_that_there_are_not_are_refused():
+def test_invalid_settings_and_bags_raise():
     with pytest.raises(ValueError, match=r"The setting must be one of \[1, 2, 3, 4\]"):
         run(5)
     with pytest.raises(ValueError, match="'n_bags'"):
@@ -158,7 +158,7 @@ def test_numbers_of_settings_and_bags_that_there_are_not_are_refused():
 
 
 @pytest.mark.slow
-def test_several_settings_are_run_one_after_the_other(monkeypatch):
+def test_run_all_runs_several_settings(monkeypatch):
     monkeypatch.setattr(experiments, "SETTINGS", {1: small(1, n=10), 4: small(4, n=10)})
     results = run_all((4, 1), n_bags=20, variant="text")
     first = next(results)
@@ -170,7 +170,7 @@ def test_several_settings_are_run_one_after_the_other(monkeypatch):
 
 
 def result_of(values, n_bags=100):
-    """A result whose subbagged learner has these perturbations at a single point."""
+    """Return a result whose subbagged learner has these changes at a single point."""
     values = np.asarray(values, dtype=float)
     moved = Perturbations(np.zeros(1), values[:, None], np.arange(len(values)), bags=BagSpread(np.ones(1), np.ones(1)))
     return Result(small(1, n=len(values)), "script", 0, n_bags, moved, moved, None, 1.0)
@@ -185,7 +185,7 @@ def test_the_excess_is_the_largest_ratio_of_the_curve_to_theorem_8():
     assert result.excess(result.bagged)[0] == pytest.approx((curve * 12 * epsilons**2).max(), rel=1e-3)
 
 
-def test_claims_are_held_against_numbers():
+def test_claims_are_compared_with_numbers():
     unstable, stable = result_of([0.9] * 40), result_of([1e-3] * 40)
     assert [claim.holds for claim in unstable.claims()] == [True, False]
     assert [claim.holds for claim in stable.claims()] == [False, True]
@@ -204,7 +204,7 @@ def test_the_claims_of_setting_2_are_all_checked():
 
 
 @pytest.mark.parametrize("number", [1, 4])
-def test_every_number_goes_to_json(number, tmp_path):
+def test_all_numbers_are_written_to_json(number, tmp_path):
     result = run(small(number), n_bags=30)
     write_numbers([result], tmp_path / "numbers.json")
     (numbers,) = json.loads((tmp_path / "numbers.json").read_text())
@@ -217,7 +217,7 @@ def test_every_number_goes_to_json(number, tmp_path):
     assert bounds["theorem_8"][0] == pytest.approx(math.sqrt(1 / 39 / 4 / bounds["delta"][0]))
 
 
-def test_of_two_classes_the_first_is_kept_with_its_spread():
+def test_first_class_keeps_its_spread():
     left_out = np.arange(12.0).reshape(3, 2, 2)
     spread = BagSpread(np.array([[0.1, 0.2], [0.3, 0.4]]), np.array([[1.0, 2.0], [3.0, 4.0]]))
     moved = Perturbations(np.zeros((2, 2)), left_out, np.arange(3), bags=spread)
@@ -237,7 +237,7 @@ def test_an_excess_falls_with_the_square_of_the_unit():
 
 
 class Maker:
-    """Makes an array, and counts how often."""
+    """Make an array, and count the calls."""
 
     def __init__(self):
         self.made = 0
@@ -247,7 +247,7 @@ class Maker:
         return np.arange(3.0) + self.made
 
 
-def test_what_was_made_is_kept_for_the_next_run(tmp_path):
+def test_results_are_cached_for_the_next_run(tmp_path):
     make = Maker()
     folder = tmp_path / "new" / "folder"
     first = Cache(folder, "run").array("a", make)
@@ -258,7 +258,7 @@ def test_what_was_made_is_kept_for_the_next_run(tmp_path):
     assert make.made == 3
 
 
-def test_without_a_folder_nothing_is_kept():
+def test_without_a_folder_nothing_is_cached():
     make = Maker()
     cache = Cache(None, "run")
     assert cache.array("a", make).tolist() != cache.array("a", make).tolist()
@@ -266,7 +266,7 @@ def test_without_a_folder_nothing_is_kept():
 
 
 @pytest.mark.parametrize("kind", ["array", "perturbations"])
-def test_every_byte_that_is_changed_is_noticed_and_the_file_made_again(tmp_path, kind):
+def test_changing_any_byte_of_a_cached_file_is_detected(tmp_path, kind):
     moved = Perturbations(np.zeros(2), np.ones((3, 2)), np.arange(3))
     make = Maker() if kind == "array" else lambda: moved
     getattr(Cache(tmp_path, "run"), kind)("a", make)
@@ -286,7 +286,7 @@ def test_every_byte_that_is_changed_is_noticed_and_the_file_made_again(tmp_path,
 
 
 @pytest.mark.parametrize("damage", [b"", b"not a zip file", None])
-def test_a_damaged_file_is_set_aside_and_made_again(tmp_path, damage):
+def test_a_damaged_file_is_set_aside_and_computed_again(tmp_path, damage):
     make, cache = Maker(), Cache(tmp_path, "run")
     cache.array("a", make)
     (path,) = tmp_path.iterdir()
@@ -298,7 +298,7 @@ def test_a_damaged_file_is_set_aside_and_made_again(tmp_path, damage):
     assert path.with_name(f"damaged-{path.name}").exists()
 
 
-def test_an_interrupted_write_leaves_nothing_behind(tmp_path, monkeypatch):
+def test_an_interrupted_write_leaves_no_file(tmp_path, monkeypatch):
     def interrupted(path, **arrays):
         path.write_bytes(b"half of it")
         raise KeyboardInterrupt
@@ -310,7 +310,7 @@ def test_an_interrupted_write_leaves_nothing_behind(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_perturbations_are_kept_like_arrays(tmp_path):
+def test_perturbations_are_cached_like_arrays(tmp_path):
     moved = Perturbations(np.zeros(2), np.ones((3, 2)), np.arange(3))
     cache = Cache(tmp_path, "run")
     assert cache.perturbations("p", lambda: moved) is moved

@@ -29,7 +29,7 @@ def test_the_phase_diagram_has_epsilon_on_the_horizontal_axis_as_in_the_paper():
     assert (exact.get_xdata() <= guaranteed.get_xdata()).all()
 
 
-def test_curves_fall_from_all_rows_to_none():
+def test_curves_decrease_from_all_rows_to_none():
     result = run(small(4), n_bags=30)
     _, curves = figures.figure_3([result]).axes
     tree, bagged = curves.lines[:2]

@@ -26,7 +26,7 @@ known_minimizer = since("scipy", "1.15", "its minimizer has other arguments")
 @solver_compared
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("variant", ["text", "script"])
-def test_the_models_of_settings_1_and_2_are_scikit_learns_to_the_last_bit(number, variant):
+def test_models_of_settings_1_and_2_equal_scikit_learn_bit_for_bit(number, variant):
     X, y, points = SETTINGS[number].data(variant)
     rng, learner = np.random.default_rng(0), SETTINGS[number].learner(variant)
     bags = [rng.permutation(len(X))[:m] for m in (len(X) // 2, len(X) // 2 + 1, len(X))]
@@ -40,7 +40,7 @@ def test_the_models_of_settings_1_and_2_are_scikit_learns_to_the_last_bit(number
 
 @known_minimizer
 @solver_chosen
-def test_ensembles_of_the_paper_are_fitted_by_it():
+def test_the_solver_fits_ensembles_of_the_paper():
     X, y, points = SETTINGS[1].data()
     one, other = (
         BaggedClassifier(ScaledLogisticRegression(), n_bags=3, random_state=0, solver=s)
@@ -50,7 +50,7 @@ def test_ensembles_of_the_paper_are_fitted_by_it():
     assert one.predict_proba(points).tobytes() == other.fit(X, y).predict_proba(points).tobytes()
 
 
-def test_a_strength_that_is_no_number_is_not_covered():
+def test_an_invalid_strength_is_not_covered():
     with pytest.raises(NotCovered):
         ScaledLogistic(
             FitJob(ScaledLogisticRegression(np.float32(1)), np.eye(2), np.arange(2), [], np.arange(0), np.arange(2))
@@ -96,7 +96,7 @@ def theirs(rows, seed, X=X, y=Y, learner=None):
 
 
 def assert_same(job, rows, seed, points=POINTS):
-    """The solver's network of these rows is scikit-learn's, and predicts the same."""
+    """Assert that the solver's network of these rows equals scikit-learn's, and predicts the same."""
     solver = Networks(job)
     model = solver.fit(rows, seed)
     found, expected = solver.structure.estimator(model, seed), theirs(rows, seed, job.X, job.y, job.learner)
@@ -117,7 +117,7 @@ def assert_same(job, rows, seed, points=POINTS):
 
 @compared
 @pytest.mark.parametrize("variant", ["text", "script"])
-def test_the_papers_networks_are_those_of_scikit_learn_to_the_last_bit(variant):
+def test_networks_of_the_paper_equal_scikit_learn_bit_for_bit(variant):
     setting = SETTINGS[3]
     X, y, points = setting.data(variant)
     job = job_of(X, y, setting.learner(variant))
@@ -129,7 +129,7 @@ def test_the_papers_networks_are_those_of_scikit_learn_to_the_last_bit(variant):
 @pytest.mark.slow
 @compared
 @together(case=range(60))
-def test_any_covered_network_is_that_of_scikit_learn_to_the_last_bit(case):
+def test_any_covered_network_equals_scikit_learn_bit_for_bit(case):
     rng = np.random.default_rng(case)
     n, d = int(rng.integers(20, 450)), int(rng.choice([1, 2, 9, 40]))
     X, y = rng.normal(size=(n, d)) * rng.choice([0.1, 1, 10]), rng.permutation(np.arange(n) % 2)
@@ -151,14 +151,14 @@ def test_any_covered_network_is_that_of_scikit_learn_to_the_last_bit(case):
 
 @compared
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
-def test_labels_of_every_kind(labels):
+def test_networks_accept_labels_of_every_type(labels):
     expected = assert_same(job_of(y=labels[Y]), HALF, 3)
     assert set(expected.predict(POINTS)) == set(labels)
 
 
 @compared
 @pytest.mark.parametrize("n_rows", [2, 3, 199, 200, 201, 400, 401])
-def test_bags_with_repeats_of_any_size(n_rows):
+def test_networks_accept_bags_with_repeats_of_any_size(n_rows):
     rows = np.random.default_rng(n_rows).integers(0, 120, n_rows)
     rows[:2] = np.flatnonzero(Y == 0)[0], np.flatnonzero(Y == 1)[0]  # it has both classes
     assert_same(job_of(), rows, n_rows)
@@ -174,7 +174,7 @@ TABLES = {
 
 @compared
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_tables_of_every_kind(table):
+def test_networks_accept_tables_of_every_type(table):
     points = table.iloc[:9] if hasattr(table, "iloc") else table[:9]
     expected = assert_same(job_of(table), HALF, 5, points)
     assert hasattr(expected, "feature_names_in_") == hasattr(table, "iloc")
@@ -182,7 +182,7 @@ def test_tables_of_every_kind(table):
 
 @compared
 @pytest.mark.parametrize("points", [np.asfortranarray(POINTS), POINTS[:1], POINTS[::2], np.round(POINTS).astype(int)])
-def test_points_of_every_kind(points):
+def test_networks_accept_points_of_every_type(points):
     assert_same(job_of(), HALF, 6, points)
 
 
@@ -200,7 +200,7 @@ def test_a_learner_with_a_seed_keeps_it():
     assert expected.random_state == 9
 
 
-def test_a_network_that_is_trained_on_goes_on_in_the_same_way():
+def test_training_a_network_further_gives_the_same_bits():
     solver = Networks(job_of())
     model = solver.fit(HALF, 2)
     found, expected = solver.structure.estimator(model, 2), theirs(HALF, 2)
@@ -211,7 +211,7 @@ def test_a_network_that_is_trained_on_goes_on_in_the_same_way():
     assert all(map(np.array_equal, model[:3], before))  # the estimator has arrays of its own
 
 
-def test_rows_outside_of_a_bag_cannot_move_a_bit():
+def test_rows_outside_a_bag_do_not_change_a_bit():
     outside = np.setdiff1d(np.arange(120), HALF)
     other_X, other_y = X.copy(), Y.copy()
     other_X[outside], other_y[outside] = -1e100, 1 - Y[outside]
@@ -219,7 +219,7 @@ def test_rows_outside_of_a_bag_cannot_move_a_bit():
     assert all(map(same_model, one, other))
 
 
-def test_a_line_of_predictions_does_not_depend_on_the_other_models():
+def test_predictions_of_a_model_do_not_depend_on_other_models():
     solver = Networks(job_of())
     models = [solver.fit(HALF, seed) for seed in range(4)]
     predict = solver.structure.predictor(Points(POINTS))
@@ -251,12 +251,12 @@ def test_threads_may_fit_at_the_same_time():
      {"n_iter_no_change": np.inf}, {"n_iter_no_change": 0}],
     ids=lambda options: " ".join(f"{k} {v if isinstance(v, int) else type(v).__name__}" for k, v in options.items()),
 )  # fmt: skip
-def test_other_parameters_are_for_scikit_learn(options):
+def test_other_parameters_are_not_covered(options):
     with pytest.raises(NotCovered, match=f"{next(iter(options))}=.* is not covered"):
         Networks(job_of(learner=network(**options)))
 
 
-def test_other_data_are_for_scikit_learn():
+def test_other_data_are_not_covered():
     missing = X.copy()
     missing[0, 0] = np.nan
     for job in (job_of(missing), job_of(X.astype(np.float32)), job_of(X > 0), job_of(y=np.arange(120) % 3)):
@@ -267,11 +267,11 @@ def test_other_data_are_for_scikit_learn():
 
 
 @pytest.mark.parametrize("points", [np.full((1, 7), np.nan), POINTS.astype(np.float32), POINTS.tolist()])
-def test_other_points_are_for_scikit_learn(points):
+def test_other_points_are_not_covered(points):
     assert Networks(job_of()).structure.predictor(Points(points)) is None
 
 
-def test_bags_in_which_numbers_overflow_or_a_batch_has_more_rows_are_handed_back():
+def test_bags_that_overflow_or_have_too_few_rows_are_left_to_scikit_learn():
     assert Networks(job_of(X * 1e130, learner=network(max_iter=50))).fit(HALF, 0) is None
     assert Networks(job_of(learner=network(batch_size=60))).fit(HALF, 0) is not None
     assert Networks(job_of(learner=network(batch_size=61))).fit(HALF, 0) is None
@@ -288,7 +288,7 @@ def use(monkeypatch):
 @chosen
 @pytest.mark.usefixtures("use")
 @pytest.mark.parametrize("variant", ["text", "script"])
-def test_setting_3_comes_out_the_same_with_the_solver_and_without(variant):
+def test_setting_3_gives_the_same_numbers_with_and_without_the_solver(variant):
     setting = SETTINGS[3]
     X, y, points = setting.data(variant)
     fast, plain = setting.bagged(12, variant), setting.bagged(12, variant).set_params(solver="scikit-learn")
@@ -302,7 +302,7 @@ def test_setting_3_comes_out_the_same_with_the_solver_and_without(variant):
 
 @chosen
 @pytest.mark.usefixtures("use")
-def test_models_survive_a_pickle():
+def test_networks_can_be_pickled():
     plain = BaggedClassifier(network(), n_bags=9, random_state=0, solver="scikit-learn").fit(X, Y)
     fast = BaggedClassifier(network(), n_bags=9, random_state=0).fit(X, Y)
     again = pickle.loads(pickle.dumps(fast))

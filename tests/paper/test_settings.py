@@ -5,7 +5,7 @@ from stablebag.paper.settings import SETTINGS, ScaledLogisticRegression
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_the_scripts_data_are_drawn_in_the_scripts_order(number):
+def test_script_data_are_drawn_in_the_order_of_the_script(number):
     setting = SETTINGS[number]
     X, y, points = setting.data("script")
     legacy = np.random.RandomState(1234567891)
@@ -19,7 +19,7 @@ def test_the_scripts_data_are_drawn_in_the_scripts_order(number):
     assert points.shape == (10, 200)
 
 
-def test_the_scripts_trees_get_noise_from_minus_one_to_one():
+def test_script_data_of_trees_have_noise_from_minus_one_to_one():
     X, y, points = SETTINGS[4].data("script")
     legacy = np.random.RandomState(1234567891)
     np.testing.assert_array_equal(X, legacy.uniform(size=(500, 40)))
@@ -35,7 +35,7 @@ def test_the_scripts_trees_get_noise_from_minus_one_to_one():
     assert points.shape == (10, 40)
 
 
-def test_the_texts_data_are_as_the_text_says():
+def test_text_data_follow_the_text():
     X, y, points = SETTINGS[1].data("text", seed=3)
     assert X.shape == (500, 200)
     assert set(y) == {0, 1}
@@ -64,7 +64,7 @@ def test_the_paper_has_these_learners():
     assert SETTINGS[4].bagged(7).prediction_range is None
 
 
-def test_a_variant_that_is_none_is_refused():
+def test_unknown_variant_raises():
     with pytest.raises(ValueError, match="'variant'"):
         SETTINGS[1].data("paper")
     with pytest.raises(ValueError, match=r"'variant' parameter of Setting\.learner"):

@@ -20,7 +20,7 @@ from stablebag import (
 from stablebag._wording import rounded_up
 from stablebag.proving import PointCertificate, ReusedBagsCertificate, VectorOutputs
 from stablebag.proving.bounds import vector_epsilon
-from stablebag.proving.certificate import TRIVIAL, Bound, Proof, StabilityCertificate, describe_price, enough_bags
+from stablebag.proving.certificate import TRIVIAL, Bound, Proof, StabilityCertificate, enough_bags
 from stablebag.proving.outputs import AdaptiveOutputs, Outputs, UnboundedOutputs
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling import ResamplingScheme
@@ -57,7 +57,7 @@ def test_whole_rows_are_counted():
 def test_a_law_without_a_frontier_counts_whole_rows_in_theorem_8(monkeypatch):
     certificate = Certificate(ClassicalBagging(1.0), n_samples=10**6)
     assert certificate.epsilon(1e-5) == pytest.approx(certificate.epsilon(1e-5, "paper") * math.sqrt(10 / 11))
-    assert "the exact frontier is not worked out for this law" in joined(certificate.explain(1e-5))
+    assert "the exact frontier is not known for this scheme and size" in joined(certificate.explain(1e-5))
     monkeypatch.setattr("stablebag.proving.frontier.MOST_ROWS", 3000)  # and not 30,000, which take seconds
     many = Certificate(Subbagging(0.5), n_samples=10**5)
     assert "no smaller number holds for every learner" in joined(many.explain(0.002))
@@ -66,7 +66,7 @@ def test_a_law_without_a_frontier_counts_whole_rows_in_theorem_8(monkeypatch):
     assert many.epsilon(0.031) == many.epsilon(0.04) == many.epsilon(2999 / 10**5)
     for delta in (0.031, 0.06):
         told = joined(many.explain(delta))
-        assert "not worked out beyond 3,000 rows" in told
+        assert "is computed for up to 3,000 rows" in told
         assert "no smaller number" not in told
 
 
@@ -173,7 +173,7 @@ def test_of_rows_that_change_the_range_nothing_is_known_unless_its_reach_is():
     assert certificate.epsilon(1 / 442) == math.inf
     assert certificate.epsilon(12 / 442) < 321
     assert certificate.delta(1e9) == 2 / 442
-    assert "Nothing is proved about the mean over rows" in certificate.explain()
+    assert "There is no bound on the mean change over rows" in certificate.explain()
     moving = Certificate(Subbagging(2), 5, range_length=0.0, delta_range=0.6, reach=14.0)
     assert moving.epsilon(0.5) == moving.worst_case() == 14.0
     assert moving.epsilon(0.6) == moving.epsilon(0.7, "paper") == 0.0
@@ -188,20 +188,22 @@ def test_replacing_a_row_needs_a_fixed_range():
         Certificate(Subbagging(0.5), 50, outputs=AdaptiveOutputs()),
         Certificate(Subbagging(0.5), 50, outputs=UnboundedOutputs()),
     ):
-        with pytest.raises(ValueError, match="Replacing a row needs a range that is fixed"):
+        with pytest.raises(ValueError, match="replace_one needs a range that is fixed"):
             certificate.replace_one()
 
 
 def test_a_certificate_is_made_of_a_range_and_its_targets():
     y = [9.0, 12.0, 9.0, 15.5, 30.0, 11.8, 14.0, 17.3]
     observed = Certificate.for_targets(Subbagging(2), y)
-    assert observed == Certificate(Subbagging(2), 8, range_length=21.0, delta_range=1 / 8, reach=21.0)
+    # Two rows have the smallest target, and one has the largest.
+    outputs = AdaptiveOutputs(21.0, 1 / 8, 21.0, ends=((2, 2), (1, 1)))
+    assert observed == Certificate(Subbagging(2), 8, outputs=outputs)
     fixed = Certificate.for_targets(Subbagging(2), y, FixedRange(0, 50), n_bags=100)
     assert fixed == Certificate(Subbagging(2), 8, 100, range_length=50.0)
     median = Certificate.for_targets(Subbagging(2), [0, 1, 2, 30, 40], lambda v: (np.median(v), np.median(v)))
     assert (median.range_length, median.reach, median.delta_range) == (0.0, 14.0, 1.0)
     tied = Certificate.for_targets(Subbagging(2), [0, 0, 1, 1])
-    assert tied.outputs == AdaptiveOutputs(1.0, 0.0, 1.0)
+    assert tied.outputs == AdaptiveOutputs(1.0, 0.0, 1.0, ends=((2, 2), (2, 2)))
 
 
 @pytest.mark.slow
@@ -276,15 +278,20 @@ def joined(text):
 
 def test_explanations_name_the_theorem_that_is_used():
     derandomized = Certificate(Subbagging(0.5), 500)
-    assert "Proved by the exact frontier, and no smaller number holds" in joined(derandomized.explain(0.1))
+    assert "Proved by the exact frontier; no smaller number holds" in joined(derandomized.explain(0.1))
     assert "Proved by Theorem 14" in joined(derandomized.explain(0.0))
-    assert "second moments of the bags, however" in joined(Certificate(Subbagging(0.5), 500, 1000).explain(0.1))
+    text = joined(Certificate(Subbagging(0.5), 500, 1000).explain(0.1))
+    assert "Proved by second moments of the bags." in text
+    assert "every data set of 500 rows, however the bags of both fits depend on each other." in text
     assert "exact frontier, Theorem 9 for the bags" in joined(Certificate(Subbagging(0.5), 500, 10**6).explain(0.1))
     assert "Theorem 14, Theorem 9 for the bags" in joined(Certificate(Subbagging(10), 500, 10**5).explain(0.001))
     independent = Certificate(Subbagging(0.5), 500, 1000, coupling="independent")
-    assert "bags, drawn independently with and without a row" in joined(independent.explain(0.1))
+    assert "if the bags with and without a row are drawn independently" in joined(independent.explain(0.1))
     independent = Certificate(Subbagging(0.5), 500, 10**6, coupling="independent")
-    assert "for bags drawn independently with and without a row" in joined(independent.explain(0.1))
+    assert "Hoeffding's inequality for independent bags" in joined(independent.explain(0.1))
+    matched = joined(Certificate(Subbagging(0.5), 500, 1000, coupling="matched").explain(0.1))
+    assert "Proved by the exact frontier with tail bounds for the bags." in matched
+    assert "if both fits have the same seed and row IDs, so that bags without the row stay the same." in matched
     clipped = Certificate(Subbagging(0.5), 500, delta_range=0.004)
     assert "Theorem 13 for the range" in joined(clipped.explain(0.1))
     assert "Theorem 20 for the range" in joined(
@@ -292,19 +299,23 @@ def test_explanations_name_the_theorem_that_is_used():
     )
 
 
-def test_explanations_of_finitely_many_bags_speak_of_chance():
+def test_explanations_of_finitely_many_bags_are_about_an_expectation():
     text = joined(Certificate(Subbagging(0.5), 500, 10_000).explain(0.1))
-    assert "the chance, over the draw of bags and seeds," in text
-    assert "is at most 0.1 on average over the rows" in text
+    assert "at most 10% of the 500 rows (delta = 0.1) are expected to change the prediction" in text
+    assert "The expectation is over the draw of bags and seeds." in text
 
 
 def test_vacuous_bounds_say_so_and_what_would_help():
     few = Certificate(Subbagging(0.5), 500, 5)
-    assert "vacuous. With infinitely many bags it would be 0.05619. Use more bags" in joined(few.explain(0.1))
+    assert "delta = 0.1. With infinitely many bags, the bound would be 0.05619. Use more bags" in joined(
+        few.explain(0.1)
+    )
     changing = Certificate(Subbagging(0.5), 500, delta_range=0.2)
-    assert "100 of the 500 rows can change the range itself. Use a larger delta." in joined(changing.explain(0.1))
+    assert "100 of the 500 rows can change the range of predictions. Use a larger delta." in joined(
+        changing.explain(0.1)
+    )
     one = Certificate(Subbagging(0.5), 500, 1)
-    assert "Nothing is proved about the mean over rows" in joined(one.explain(0.1))
+    assert "There is no bound on the mean change over rows" in joined(one.explain(0.1))
 
 
 def test_printing_is_explaining():
@@ -340,9 +351,9 @@ def test_printing_is_explaining():
     (lambda: Certificate(Subbagging(), 500).loss(-1), ValueError, "'lipschitz'"),
     (lambda: Certificate(Subbagging(), 500).explain(2), ValueError, "'delta'"),
     (lambda: Certificate(Subbagging(), 500, reach=0.5), ValueError, "'reach' parameter"),
-    (lambda: Certificate(Subbagging(), 500, range_length=2.0, outputs=Outputs()), ValueError, "None beside"),
+    (lambda: Certificate(Subbagging(), 500, range_length=2.0, outputs=Outputs()), ValueError, "None together with"),
     (lambda: Certificate.from_dict("{}"), TypeError, "json.loads"),
-    (lambda: Certificate.from_dict({}), TypeError, "as to_dict returns it"),
+    (lambda: Certificate.from_dict({}), TypeError, "a dictionary from to_dict"),
 ])  # fmt: skip
 def test_bad_input_is_refused_with_the_value(call, error, words):
     with pytest.raises(error, match=words):
@@ -351,9 +362,9 @@ def test_bad_input_is_refused_with_the_value(call, error, words):
 
 def test_a_dictionary_that_contradicts_itself_is_refused():
     values = Certificate(Subbagging(0.1), 200).to_dict()
-    with pytest.raises(ValueError, match=r"says inclusion_probability=0.1, but its other entries give 0.2"):
+    with pytest.raises(ValueError, match=r"has inclusion_probability=0.1, but its other entries give 0.2"):
         Certificate.from_dict({**values, "bag_size": 40})
-    with pytest.raises(ValueError, match="says scheme='Subbagging'"):
+    with pytest.raises(ValueError, match="has scheme='Subbagging'"):
         Certificate.from_dict(values, scheme=BernoulliSubbagging(0.1))
 
 
@@ -411,11 +422,11 @@ def test_what_needs_rows_that_are_alike_is_refused_where_they_are_not():
     certificate = unequal(200)
     for call in (lambda: certificate.epsilon(0.1, "paper"), lambda: certificate.delta(0.1, "paper"),
                  lambda: certificate.mean("paper"), lambda: certificate.norm(3, "paper")):  # fmt: skip
-        with pytest.raises(ValueError, match=r"the theorems of the paper are about laws that treat all rows alike"):
+        with pytest.raises(ValueError, match=r"the theorems of the paper are about schemes that treat all rows alike"):
             call()
     with pytest.raises(ValueError, match=r"for StratifiedSubbagging. Got 'exact': the exact frontier is"):
         certificate.epsilon(0.1, "exact")
-    with pytest.raises(ValueError, match="Corollary 17 needs a law of bags that is the same"):
+    with pytest.raises(ValueError, match="Corollary 17 is about schemes that treat all rows alike"):
         certificate.replace_one_in_expectation()
     assert unequal().replace_one() == 0.5
 
@@ -428,7 +439,7 @@ def test_certificates_of_unequal_rows_travel_with_their_scheme():
     assert Certificate.from_dict(values, certificate.scheme.scheme) == certificate
     with pytest.raises(ValueError, match="Give it as the second argument"):
         Certificate.from_dict(values)
-    with pytest.raises(ValueError, match="The dictionary says"):
+    with pytest.raises(ValueError, match="The dictionary has"):
         Certificate.from_dict({**values, "constant": 1.0}, certificate.scheme.scheme)
 
 
@@ -474,7 +485,7 @@ def test_a_dictionary_says_its_format_and_one_of_another_is_refused():
 
 def test_a_range_of_no_length_that_rows_change_promises_nothing_to_fewer_rows():
     words = joined(Certificate(Subbagging(0.5), 20, 100, range_length=0, delta_range=0.35).explain(0.05))
-    assert "nothing is promised for delta = 0.05" in words
+    assert "Nothing is guaranteed for delta = 0.05" in words
     assert "inf" not in words.replace("infinitely", "")
 
 
@@ -566,89 +577,110 @@ def test_words_and_numbers_can_be_kept(certificate):
 # ---------------------------------------------------------------------------------------------------------------- price
 
 
-def like_a_root(n_bags):
-    return 1 + n_bags**-0.5
+class Threshold:
+    """A certificate that proves everything from some number of bags on, or up to one number later by `epsilon`."""
+
+    def __init__(self, n_bags, fewest, late):
+        self.n_bags, self.fewest, self.late = n_bags, fewest, late
+
+    def proves(self, epsilon, delta):
+        return self.n_bags >= self.fewest
+
+    def epsilon(self, delta):
+        return 0.0 if self.n_bags >= self.late else 1.0
 
 
-def like_one_over(n_bags):
-    return 1 + 10 / n_bags
-
-
-def test_the_fewest_bags_within_a_hundredth_of_the_limit_are_enough():
-    assert enough_bags(like_one_over) == 1000
-    assert enough_bags(like_a_root) == 10_000
-    assert enough_bags(lambda n_bags: 2.0) == 1
-    assert enough_bags(lambda n_bags: 0.0 if math.isinf(n_bags) else n_bags**-0.01) is None
-
-
-def test_with_few_bags_the_sentence_says_how_many_are_enough_and_what_then_holds():
-    assert describe_price(like_one_over, like_one_over, 100, 5.0) == (
-        "With 1,000 bags it would be 1.011, and with infinitely many 1."  # rounded up, like all bounds
-    )
-
-    def sharper(n_bags):
-        return 0.75 if math.isinf(n_bags) else like_one_over(n_bags)
-
-    assert describe_price(sharper, like_one_over, 100, 5.0) == (
-        "With 1,000 bags it would be 1.011, and more would lower it by at most 1 % in this proof. With infinitely "
-        "many, a sharper proof gives 0.75."
-    )
-    assert describe_price(sharper, like_one_over, 2000, 5.0) == (
-        "2,000 bags are enough for this proof: more would lower it by at most 1 %. With infinitely many, a sharper "
-        "proof gives 0.75."
-    )
-
-
-def test_no_number_of_bags_is_enough_where_another_proof_is_better_than_second_moments():
-    said = "Of it, 0.1001 is the price of drawing 100 bags at random: with infinitely many it would be 1."
-    for squares in (lambda n_bags: 1.2 * like_a_root(n_bags), lambda n_bags: like_a_root(n_bags) + (n_bags > 100)):
-        assert describe_price(like_a_root, squares, 100, 5.0) == said
-
-
-@pytest.mark.parametrize(("epsilon", "n_bags", "reach"), [
-    (like_a_root, math.inf, 5.0),  # all bags
-    (like_a_root, 100, 1.05),  # no more than what holds anyway
-    (lambda n_bags: 0.0, 100, 5.0),  # nothing moves
-    (lambda n_bags: 1 + 1 / n_bags, 100, 5.0),  # one percent is not worth a word
+@pytest.mark.parametrize(("fewest", "late", "near", "most", "found"), [
+    (1, 1, 1000, 10**9, 1), (7, 7, 1000, 10**9, 7), (99, 99, 3, 10**9, 99), (101, 101, 3, 10**9, 110),
+    (1234, 1234, 5, 10**9, 1300), (1234, 1234, 10**9, 10**9, 1300), (10**9, 10**9, 1, 10**9, 10**9),
+    (10**9 + 1, 1, 100, 10**9, None), (1234, 1234, 10**4, 1250, 1250), (1234, 1234, 2, 1200, None),
+    (1234, 1310, 10**4, 10**9, 1400),
 ])  # fmt: skip
-def test_nothing_is_said_where_there_is_nothing_to_say(epsilon, n_bags, reach):
-    assert describe_price(epsilon, epsilon, n_bags, reach) == ""
+def test_enough_bags_is_the_fewest_with_two_digits(fewest, late, near, most, found):
+    assert enough_bags(lambda n_bags: Threshold(n_bags, fewest, late), 0.5, 0.1, near, most) == found
 
 
 @pytest.mark.parametrize("scheme", [
     Subbagging(221), Subbagging(44), BernoulliSubbagging(0.3), ClassicalBagging(1.0), PoissonizedBagging(1.0),
 ], ids=str)  # fmt: skip
-@pytest.mark.parametrize("outputs", [None, VectorOutputs()])
-def test_so_many_bags_are_enough_indeed(scheme, outputs):
+def test_with_enough_bags_epsilon_is_within_ten_percent_of_infinitely_many(scheme):
     def of(n_bags):
-        return Certificate(scheme, 442, n_bags, coupling="matched", outputs=outputs)
+        return Certificate(scheme, 442, n_bags, coupling="matched")
 
-    certificate = of(50)
+    certificate, ideal = of(50), of(math.inf).epsilon(0.1)
     price, enough = certificate.price(0.1)
-    assert price == certificate.epsilon(0.1) - of(math.inf).epsilon(0.1)
-    limit = math.sqrt(certificate.scheme.constant / 4 / 0.1) * certificate.outputs.width  # as for any number of bags
-    assert of(enough).epsilon(0.1) <= 1.01 * limit
-    assert of(enough - 1).epsilon(0.1) > 1.01 * limit
+    assert price == certificate.epsilon(0.1) - ideal
+    assert 100 < enough < 10 * 442
+    assert of(enough).epsilon(0.1) <= 1.1 * ideal < of(math.ceil(0.9 * enough) - 1).epsilon(0.1)
     assert of(enough).price(0.1)[1] == enough
+    with_enough, with_all = rounded_up(of(enough).epsilon(0.1)), rounded_up(ideal)
     text = joined(certificate.explain(0.1))
-    assert f"With {enough:,} bags it would be {rounded_up(of(enough).epsilon(0.1))}" in text
-    assert "price" not in joined(of(math.inf).explain(0.1))
-    assert 100 < enough < 5 * 442
+    assert f"With {enough:,} bags it would be {with_enough}, and with infinitely many {with_all}." in text
+    text = joined(of(2 * enough).explain(0.1))
+    assert f"More bags would lower this by less than 10%: with infinitely many it would be {with_all}." in text
+    assert of(math.inf).price(0.1) == (0.0, None)
+    assert "infinitely many it would be" not in joined(of(math.inf).explain(0.1))
 
 
-def test_bags_that_are_not_matched_pay_for_being_drawn():
-    text = joined(Certificate(Subbagging(221), 442, 500).explain(0.1))
-    ideal = Certificate(Subbagging(221), 442).epsilon(0.1)
-    price = Certificate(Subbagging(221), 442, 500).epsilon(0.1) - ideal
-    assert f"Of it, {rounded_up(price)} is the price of drawing 500 bags at random" in text
-    assert f"with infinitely many it would be {rounded_up(ideal)}." in text
+def test_bags_that_are_not_matched_need_many_more():
+    unmatched = Certificate(Subbagging(221), 442, 500)
+    enough = unmatched.price(0.1)[1]
+    assert enough > 50 * Certificate(Subbagging(221), 442, 500, coupling="matched").price(0.1)[1]
+    assert f"With {enough:,} bags it would be" in joined(unmatched.explain(0.1))
 
 
-def test_a_fitted_model_says_what_its_bags_cost():
+def test_vectors_have_enough_bags_too():
+    certificate = Certificate(Subbagging(221), 442, 50, coupling="matched", outputs=VectorOutputs())
+    enough = certificate.price(0.1)[1]
+    ideal = Certificate(Subbagging(221), 442, outputs=VectorOutputs()).epsilon(0.1)
+    within = Certificate(Subbagging(221), 442, enough, coupling="matched", outputs=VectorOutputs())
+    assert within.epsilon(0.1) <= 1.1 * ideal
+
+
+@pytest.mark.parametrize("certificate", [
+    Certificate(Subbagging(0.5), 100, 50, range_length=0.0),  # nothing moves
+    Certificate(Subbagging(0.5), 100, 50, coupling="matched", delta_range=0.2, reach=1.0),  # too many rows change it
+])  # fmt: skip
+def test_no_number_of_bags_is_enough_where_nothing_is_promised(certificate):
+    assert certificate.price(0.1) == (0.0, None)
+    assert "infinitely many" not in joined(certificate.explain(0.1))
+
+
+def test_no_number_of_bags_is_enough_if_a_whole_row_is_the_difference():
+    # With random bags, one row in a hundred may be the one that moves the prediction by p = 0.5. With all bags it is
+    # exactly one row, and the second one moves it by 0.2525 at most.
+    certificate = Certificate(Subbagging(0.5), 100, 1000, coupling="matched")
+    price, enough = certificate.price(0.01)
+    assert enough is None
+    assert price > 0.2
+    assert "With infinitely many bags it would be 0.25" in joined(certificate.explain(0.01))
+
+
+def test_a_fitted_model_says_what_more_bags_would_change():
     X = [[float(k)] for k in range(40)]
-    model = BaggedRegressor(n_bags=200, prediction_range=FixedRange(0, 1), random_state=0).fit(X, [0.0, 1.0] * 20)
-    text = joined(certify(model).explain(0.2))
-    assert "200 bags are enough for this proof: more would lower it by at most 1 %." in text
+    model = BaggedRegressor(n_bags=50, prediction_range=FixedRange(0, 1), random_state=0).fit(X, [0.0, 1.0] * 20)
+    price, enough = certify(model).price(0.22)
+    assert f"With {enough:,} bags it would be" in joined(certify(model).explain(0.22))
+    assert price > 0
+
+
+@pytest.mark.parametrize(("n_bags", "coupling"), [(math.inf, "any"), (200, "any"), (200, "matched")])
+def test_a_certificate_proves_what_its_epsilon_says(n_bags, coupling):
+    certificate = Certificate(Subbagging(0.3), 90, n_bags, range_length=7.0, delta_range=0.02, coupling=coupling)
+    for delta in (0.01, 0.05, 0.1, 0.4, 1.0):
+        epsilon = certificate.epsilon(delta)
+        assert certificate.proves(epsilon, delta)
+        assert epsilon in (0, math.inf) or not certificate.proves(0.98 * epsilon, delta)
+
+
+def test_the_curve_of_matched_bags_is_proved_and_near_epsilon():
+    certificate = Certificate(Subbagging(0.5), 200, 400, range_length=3.0, coupling="matched")
+    epsilons, deltas = certificate.curve()
+    assert (np.diff(epsilons) <= 0).all()
+    assert (np.diff(deltas) > 0).all()
+    for place in range(0, len(deltas), 7):
+        proved = certificate.epsilon(deltas[place])
+        assert proved <= epsilons[place] * 1.0001 <= 1.15 * proved * 1.0001
 
 
 # --------------------------------------------------------------------------------------------------------------- vector

@@ -31,9 +31,10 @@ def test_points_are_certified_with_a_confidence(regressor):
     assert (certificate.epsilon(0.1) < everywhere.epsilon(0.1)).all()
     assert (certificate.standard_deviation > certificate.estimate).all()
     text = joined(certificate.explain(0.1))
-    assert "With confidence 90 % over the draw of the bags, for this data set and these 10 points:" in text
+    assert "At each of these 10 points, at most 10% of the 80 rows (delta = 0.1) are expected" in text
+    assert "for this learner and data set with 90% confidence over the draw of the model's bags" in text
     largest, middle = (rounded_up(float(of(certificate.epsilon(0.1)))) for of in (np.max, np.median))
-    assert f"move the prediction by more than {largest} when left out (by more than {middle} at half" in text
+    assert f"by more than {largest} when left out, and at half of the points by more than {middle}." in text
     assert (certify(regressor, POINTS, confidence=0.99).epsilon(0.1) > certificate.epsilon(0.1)).all()
     any_way, apart, matched = (
         certify(regressor, POINTS, coupling=name).epsilon(0.1) for name in ("any", "independent", "matched")
@@ -53,7 +54,7 @@ def test_bonferroni_pays_for_all_points_at_once(regressor):
     one = certify(regressor, POINTS[:1])
     expected = 400 * standard_deviation_bound(float(one.estimate[0] / 400), 3000, 0.95)
     assert one.standard_deviation[0] == pytest.approx(expected)
-    assert "and this point:" in joined(one)
+    assert "At this point, at most 5%" in joined(one)
 
 
 def test_a_classifier_is_certified_per_class_or_in_norm(classifier):
@@ -68,10 +69,10 @@ def test_a_classifier_is_certified_per_class_or_in_norm(classifier):
     shares = model.predict_proba(points)
     np.testing.assert_allclose(norm.estimate**2, (1 - (shares**2).sum(axis=1)) * 400 / 399)
     assert (norm.standard_deviation <= math.sqrt(2 / 3)).all()
-    assert "nothing more is known for delta = 0.05" in joined(norm)
+    assert "the guarantee for delta = 0.05 is the one for every data set and point" in joined(norm)
     agreed = points[[np.argmax(shares.max(axis=1))]]
     unanimous = certify(model, agreed, confidence=0.5, vector=True)
-    assert "move the vector of outputs by more than" in joined(unanimous.explain(0.5))
+    assert "change the vector of outputs by a distance of more than" in joined(unanimous.explain(0.5))
 
 
 def test_one_bag_has_no_variance():
@@ -123,7 +124,7 @@ def test_at_points_each_output_is_bounded_on_its_own_range():
     above = standard_deviation_bound(spread / lengths, 3000, each) * lengths
     np.testing.assert_allclose(certificate.standard_deviation, np.linalg.norm(above, axis=1))
     assert (certificate.epsilon(0.2) <= certify(model, vector=True).epsilon(0.2)).all()
-    assert "move the vector of outputs by more than" in joined(certificate.explain(0.2))
+    assert "change the vector of outputs by a distance of more than" in joined(certificate.explain(0.2))
 
 
 def test_an_output_that_is_constant_adds_nothing():
@@ -139,9 +140,9 @@ def test_an_output_that_is_constant_adds_nothing():
 def test_without_a_range_a_vector_is_certified_for_the_drawn_bags_at_points_alone():
     targets = np.column_stack([Y, -Y])
     model = BaggedRegressor(LinearRegression(), n_bags=50, prediction_range=None, random_state=0).fit(X, targets)
-    with pytest.raises(ValueError, match="nothing is known about the vector"):
+    with pytest.raises(ValueError, match="no guarantee for the vector of outputs"):
         certify(model, vector=True)
-    with pytest.raises(ValueError, match="Give points"):
+    with pytest.raises(ValueError, match="Pass points"):
         certify(model, vector=True, reused=True)
     alone = certify(model.output(0), POINTS, reused=True)
     np.testing.assert_allclose(certify(model, POINTS, vector=True, reused=True).rms(), np.sqrt(2) * alone.rms())

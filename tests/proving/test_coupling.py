@@ -137,11 +137,14 @@ def test_matched_bags_prove_no_less_than_any(scheme, n_bags):
         assert vectors[0] <= vectors[1]
 
 
-@pytest.mark.parametrize(("m", "golden", "with_any"), [
-    (221, 0.07551718507, 0.16021527468), (88, 0.04468304353, 0.14631892082),
+@pytest.mark.parametrize(("m", "golden", "with_any", "with_tail"), [
+    (221, 0.07551718507, 0.16021527468, 0.0678), (88, 0.04468304353, 0.14631892082, 0.0416),
 ])  # fmt: skip
-def test_golden_values(m, golden, with_any):
-    assert Certificate(Subbagging(m), 442, 500, coupling="matched").epsilon(0.1) == pytest.approx(golden, rel=1e-9)
+def test_golden_values(m, golden, with_any, with_tail):
+    # Second moments can be worked by hand. The tail (docs/proofs.md, 16) is smaller, and above the exact frontier.
+    certificate = Certificate(Subbagging(m), 442, 500, coupling="matched")
+    assert certificate.quick_epsilon(0.1) == pytest.approx(golden, rel=1e-9)
+    assert Certificate(Subbagging(m), 442).epsilon(0.1) < certificate.epsilon(0.1) <= with_tail
     assert Certificate(Subbagging(m), 442, 500, coupling="any").epsilon(0.1) == pytest.approx(with_any, rel=1e-9)
     law = Subbagging(m).resolve(442)
     # Of component 1, or of the noisiest one (docs/proofs.md, 15); by themselves rows and bags give 0.1033 and 0.0583.
@@ -167,7 +170,7 @@ def test_a_fitted_model_is_certified_for_matched_bags():
     assert isinstance(certify(model).coupling, Matched)
     assert certify(model) == Certificate(Subbagging(15), 30, 50, coupling="matched")
     assert certify(model, coupling="any").epsilon(0.2) > certify(model).epsilon(0.2)
-    assert "bags without it stay as they are" in joined(certify(model).explain(0.2))
+    assert "bags without the row stay the same" in joined(certify(model).explain(0.2))
     points = certify(model, X[:4])
     assert points.certificate.coupling.name == "matched"
     labels = BaggedClassifier(n_bags=50, random_state=0).fit(X, (X[:, 0] % 2).astype(int))
@@ -205,12 +208,12 @@ def test_the_observed_mean_square_of_matched_bags_worked_by_hand():
 
 def test_a_scheme_that_draws_other_bags_cannot_be_matched():
     law = Declared(0.5, 0.0).resolve(8)
-    words = r"one of \('any', 'independent'\) for Declared. Got 'matched': it draws other bags with a row less"
+    words = r"one of \('any', 'independent'\) for Declared. Got 'matched': it draws different bags if a row is gone"
     for call in (lambda: matched(law), lambda: as_coupling("matched", "here", law),
                  lambda: Certificate(law, 8, 10, outputs=VectorOutputs(), coupling="matched")):  # fmt: skip
         with pytest.raises(ValueError, match=words):
             call()
-    with pytest.raises(TypeError, match=r"the coupling of a law. Got 'matched': matched\(law\) works it out"):
+    with pytest.raises(TypeError, match=r"the coupling of a law. Got 'matched': use matched\(law\)"):
         as_coupling("matched", "here")
 
 

@@ -19,7 +19,7 @@ from stablebag import (
 from stablebag.proving import VectorOutputs
 from stablebag.proving.bounds import observed_mean_square
 from stablebag.proving.coupling import matched
-from stablebag.proving.outputs import AdaptiveOutputs, ClassOutputs
+from stablebag.proving.outputs import AdaptiveOutputs
 
 
 def joined(text):
@@ -76,25 +76,30 @@ def test_vectors_have_the_square_of_their_radius_in_place_of_a_quarter():
     assert found.epsilon(0.1) == pytest.approx(radius * math.sqrt(5 * 20 / 80 / 95 / 0.1))
 
 
-def test_models_of_groups_say_it_of_groups():
+def test_models_of_groups_have_guarantees_for_groups():
     X, y = np.arange(90.0)[:, None], np.arange(90.0) % 2
     model = BaggedRegressor(n_bags=200, scheme=Subbagging(10), prediction_range=FixedRange(0, 1), random_state=0)
     found = certify(model.fit(X, y, groups=np.repeat(range(30), 3))).leave_out(2)
     text = joined(found.explain(0.2))
-    assert "if which 2 groups leave was random" in text
-    assert "Groups that were chosen can move it further: with infinitely many bags, no 2 groups move it" in text
+    assert "leaving out 2 random groups changes the prediction by more than" in text
+    assert (
+        "Chosen groups, such as the oldest, can change it by more. With infinitely many bags, no 2 groups change it"
+        in text
+    )
     assert found.epsilon(0.2) == Certificate(Subbagging(10), 30, 200, coupling="matched").leave_out(2).epsilon(0.2)
     labels = BaggedClassifier(n_bags=200, scheme=Subbagging(10), random_state=0).fit(X, y.astype(int))
     assert 0 < certify(labels).leave_out(3).epsilon(0.2) < 1
 
 
-def test_it_says_that_chance_decides_and_that_it_is_nothing_of_chosen_rows():
+def test_explanations_are_about_random_rows_and_name_the_worst_case_of_chosen_ones():
     found = Certificate(Subbagging(44), 442, 1000, coupling="matched").leave_out(22)
-    assert "if which 22 rows leave was random, the chance, over these rows and the draw of bags and seeds" in joined(
-        str(found)
+    text = joined(str(found))
+    assert "leaving out 22 random rows changes the prediction" in text
+    assert "The chance is over which rows leave, and over the draw of bags and seeds." in text
+    assert "Chosen rows, such as the oldest, can change it by more" in joined(found._repr_html_())
+    assert "Nothing is guaranteed for delta = 0.01" in joined(
+        Certificate(Subbagging(40), 42, 5).leave_out(2).explain(0.01)
     )
-    assert "Rows that were chosen can move it further" in found._repr_html_()
-    assert "the bound is vacuous" in joined(Certificate(Subbagging(40), 42, 5).leave_out(2).explain(0.01))
     assert "one row" not in joined(Certificate(Subbagging(44), 442).leave_out(1).explain())
 
 
@@ -105,12 +110,11 @@ def test_it_is_a_dictionary_that_json_takes():
 
 
 @pytest.mark.parametrize(("certificate", "words"), [
-    (Certificate(Subbagging(4), 10, outputs=AdaptiveOutputs(1.0, 0.1, 1.0)), "Clip to a FixedRange"),
-    (Certificate(BernoulliSubbagging(0.5), 10, outputs=ClassOutputs()), "Several rows can take classes away"),
-    (Certificate(Subbagging(7), 10), "so few that a bag can avoid them"),
+    (Certificate(Subbagging(4), 10, outputs=AdaptiveOutputs(1.0, 0.1, 1.0)), r"leave_out\(4\) needs to know how many"),
+    (Certificate(Subbagging(7), 10), "no bag of subbagging, 7 of 10 rows, avoids 4 given rows"),
     (Certificate(StratifiedSubbagging(0.5, [0] * 5 + [1] * 5), 10), "one that treats all rows alike"),
 ])  # fmt: skip
-def test_what_is_not_known_is_refused(certificate, words):
+def test_unknown_cases_raise_an_error(certificate, words):
     with pytest.raises(ValueError, match=words):
         certificate.leave_out(4)
 

@@ -59,9 +59,9 @@ def test_a_shift_of_no_rows_is_none():
 
 
 def test_what_bags_without_rows_add_is_said_with_its_reason():
-    assert "moves the output by up to 0.125. The bounds include that." in describe_shift(0.125, 0.2, 10)
-    assert "2 rows are each the only one of its class:" in describe_shift(0.1, 0.2, 10)
-    assert "one row is the only one of its class:" in describe_shift(0.1, 0.1, 10)
+    assert "The bounds include 0.125 for bags without rows" in describe_shift(0.125, 0.2, 10)
+    assert "2 rows are each the only one of its class." in describe_shift(0.1, 0.2, 10)
+    assert "one row is the only one of its class." in describe_shift(0.1, 0.1, 10)
     assert "any row may be the only one of its class:" in describe_shift(0.1, 1.0, 10)
     assert describe_shift(0.0, 0.2, 10) == ""
 
@@ -75,7 +75,7 @@ def test_classes_are_spoken_of_only_where_bags_can_be_empty():
 
 
 def test_unbounded_outputs_say_what_a_bag_without_rows_predicts():
-    assert "of which one without rows predicts 0" in joined(
+    assert "a bag without rows predicts 0" in joined(
         Certificate(BernoulliSubbagging(0.5), 30, outputs=UnboundedOutputs()).explain()
     )
 
@@ -88,7 +88,7 @@ def test_a_certificate_without_a_range_speaks_of_that_of_the_outputs():
 
 
 @pytest.mark.parametrize(("call", "error", "words"), [
-    (lambda: UnboundedOutputs(2.0), ValueError, "Leave the length out"),
+    (lambda: UnboundedOutputs(2.0), ValueError, "Leave out range_length"),
     (lambda: ClassOutputs(shift=-0.1), ValueError, "'shift'"),
 ])  # fmt: skip
 def test_bad_input_is_refused_with_the_value(call, error, words):
@@ -116,7 +116,10 @@ CORNERS = [[0.0, 5.0], [1.0, 5.0], [2.0, 7.0], [2.0, 9.0]]
 
 def test_a_box_of_targets_by_hand():
     units, box = BoxOutputs.for_targets(CORNERS, ObservedRange(), None, "x")
-    assert (len(units), box) == (4, BoxOutputs(math.hypot(2, 4), 0.5, math.hypot(2, 4)))
+    assert (len(units), box) == (
+        4,
+        BoxOutputs(math.hypot(2, 4), 0.5, math.hypot(2, 4), ((1, 1), (2, 2), (2, 2), (1, 1))),
+    )
     units, box = BoxOutputs.for_targets(CORNERS, ObservedRange(), ["a", "a", "b", "c"], "x")
     assert (len(units), box.delta_range) == (3, 2 / 3)
 

@@ -90,7 +90,7 @@ def test_unbounded_outputs_get_an_estimate_that_says_so():
     assert not certificate.proved
     np.testing.assert_allclose(certificate.estimate, model.bag_predictions(POINTS).std(axis=0, ddof=1))
     np.testing.assert_array_equal(certificate.standard_deviation, certificate.estimate)
-    assert joined(certificate).startswith("An estimate, not a certificate")
+    assert joined(certificate).startswith("As an estimate, not a guarantee, at each of these 10 points")
     assert np.isinf(certificate.epsilon(0.0)).all()
     assert (certificate.delta(1e-9) == 1).all()
 
@@ -101,7 +101,8 @@ def test_all_bags_listed_need_no_confidence():
     ).fit(X[:7], Y[:7])
     certificate = certify(model, POINTS)
     assert certificate.confidence == 1.0
-    assert joined(certificate).startswith("For this data set and these 10 points:")
+    assert joined(certificate).startswith("At each of these 10 points, none of the 7 rows")
+    assert "This holds for this learner and data set." in joined(certificate)
     moved = leave_one_out(model, POINTS)
     np.testing.assert_allclose(certificate.estimate, moved.bags.deviation)
     for rows in range(7):
@@ -126,7 +127,7 @@ def test_half_of_the_points_are_counted_by_point_and_not_by_class():
     deviation = np.array([[0.4, 0.1, 0.1], [0.3, 0.1, 0.1], [0.2, 0.1, 0.1]])
     certificate = PointCertificate(Certificate(Subbagging(0.5), 100), deviation, deviation, 1.0, proved=True)
     _, (middle, _, _), _ = certificate.epsilon(0.1)
-    assert f"by more than {rounded_up(float(middle))} at half of the points" in joined(certificate.explain(0.1))
+    assert f"at half of the points by more than {rounded_up(float(middle))}" in joined(certificate.explain(0.1))
 
 
 # ---------------------------------------------------------------------------------------------------------- reused bags
@@ -165,20 +166,21 @@ def test_no_perturbation_by_reused_bags_exceeds_it(classifier, vector):
     assert (here.delta(0.05) <= everywhere.delta(0.05)).all()
 
 
-def test_reused_bags_of_a_regressor_speak_in_its_units(regressor):
+def test_reused_bags_of_a_regressor_give_bounds_in_its_units(regressor):
     certificate = certify(regressor, reused=True)
     assert certificate.rms() == pytest.approx(200 * math.sqrt(certificate.eigenvalue))
     assert certificate.epsilon(1.0) == 0.0
     assert certificate.delta(400.0) == 0.0
     assert certificate.delta(0.0) == 1.0
     text = joined(certificate.explain(0.1))
-    assert (
-        "For these 3,000 bags as they were drawn, every learner and every test point: at most 8 of the 80 rows" in text
-    )
-    assert "the learner as fitted, at these 10 points" in joined(certify(regressor, POINTS, reused=True))
+    assert "At any test point, at most 8 of the 80 rows" in text
+    assert "This holds for every learner, with these 3,000 bags: the prediction without a row is" in text
+    text = joined(certify(regressor, POINTS, reused=True))
+    assert "At each of these 10 points, at most" in text
+    assert "This holds for this learner and data set, with these 3,000 bags:" in text
 
 
-def test_rows_that_change_the_range_are_not_spoken_of():
+def test_rows_that_change_the_range_count_with_the_worst_case():
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=2), n_bags=300, random_state=0).fit(X, Y)
     certificate = certify(model, POINTS, reused=True)
     changing = round(model.prediction_range_.delta(Y) * 80)
@@ -187,12 +189,12 @@ def test_rows_that_change_the_range_are_not_spoken_of():
     moved = leave_one_out(model, POINTS)
     for rows in range(changing, 80):
         assert (moved.epsilon(rows / 80) <= certificate.epsilon(rows / 80) + 1e-9).all()
-    assert "rows whose removal changes the range itself" in joined(certificate)
+    assert "rows whose removal changes the range." in joined(certificate)
 
 
-def test_without_a_range_only_points_can_be_spoken_of():
+def test_without_a_range_a_certificate_needs_points():
     model = BaggedRegressor(LinearRegression(), n_bags=80, prediction_range=None, random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match="Give points"):
+    with pytest.raises(ValueError, match="Pass points"):
         certify(model, reused=True)
     certificate = certify(model, POINTS, reused=True)
     moved = leave_one_out(model, POINTS)
@@ -210,5 +212,7 @@ def test_a_row_that_stretches_the_range_is_within_the_worst_case():
         assert (moved.epsilon(delta) <= certificate.epsilon(delta)).all()
     assert certificate.worst_case() == certificate.epsilon(0.0) == 100.0
     assert certificate.delta(100.0) == 0.0
-    assert "No row at all moves it by more than 100." in joined(certificate)
-    assert "nothing more is known for delta = 0" in joined(certify(model, POINTS).explain(0.0))
+    assert "No row changes it by more than 100." in joined(certificate)
+    assert "the guarantee for delta = 0 is the one for every data set and point" in joined(
+        certify(model, POINTS).explain(0.0)
+    )

@@ -1,4 +1,4 @@
-"""A bound stands only beside what it bounds."""
+"""Bounds are shown only with measurements of the same thing."""
 
 import numpy as np
 import pytest
@@ -75,21 +75,25 @@ def cases():
     free, observed = model(rule=None).fit(X, Y), model(rule=ObservedRange()).fit(X, Y)
     lonely, plain = classifier("abcdef"), classifier("aabbcc")
     moved = leave_one_out(every, X)
-    yield moved, certify(smaller), "other bags"
-    yield leave_one_out_refit(model(Subbagging(7), 20), X, Y, X), certify(drawn), "other bags"
-    yield moved, certify(every, X + 1), "other points"
-    yield leave_one_out(drawn, X), certify(drawn, X + 1, reused=True), "other points"
+    yield moved, certify(smaller), "different bags"
+    yield leave_one_out_refit(model(Subbagging(7), 20), X, Y, X), certify(drawn), "different bags"
+    yield moved, certify(every, X + 1), "different points"
+    yield leave_one_out(drawn, X), certify(drawn, X + 1, reused=True), "different points"
     yield leave_one_out(drawn, X), certify(drawn, X[:2], reused=True), "8 points, and the bound at 2"
-    yield leave_one_out(free, X), certify(every), "a range of length None, and the bound of 1"
-    yield leave_one_out(observed, X), certify(every), "change the range"
+    yield leave_one_out(free, X), certify(every), "a range of length None, and the bound on one of length 1"
+    yield leave_one_out(observed, X), certify(every), "changes the range"
     yield leave_one_out_refit(model(n_bags=20), X, Y, X, rows=[0]), certify(drawn), "only 1 of the 8 rows"
-    yield leave_one_out(lonely, X[:1]), certify(plain), "classes with a single row"
-    yield leave_one_out(lonely, X[:1]).in_norm(), certify(plain, vector=True), "classes with a single row"
-    yield leave_one_out(lonely, X[:1]), Certificate(BernoulliSubbagging(0.05), 6), "classes with a single row"
-    yield leave_one_out_refit(model(n_bags=20), X, Y, X), certify(drawn, coupling="independent"), "another coupling"
+    yield leave_one_out(lonely, X[:1]), certify(plain), "a class has a single row"
+    yield leave_one_out(lonely, X[:1]).in_norm(), certify(plain, vector=True), "a class has a single row"
+    yield leave_one_out(lonely, X[:1]), Certificate(BernoulliSubbagging(0.05), 6), "a class has a single row"
+    yield (
+        leave_one_out_refit(model(n_bags=20), X, Y, X),
+        certify(drawn, coupling="independent"),
+        'the bound assumes "independent"',
+    )
     free_and_drawn = model(n_bags=20, rule=None).fit(X, Y)
     yield leave_one_out(free_and_drawn, X), certify(free_and_drawn, X), "only an estimate and proves nothing"
-    yield leave_one_out(drawn, X), certify(drawn), "bags drawn anew"
+    yield leave_one_out(drawn, X), certify(drawn), "a bagged model refitted"
     yield leave_one_out_refit(Ridge(), X, Y, X), certify(drawn), "not bagged"
     yield replace_one_refit(model(), X, Y, X, Y, X), certify(every), "replaced"
     yield moved.loss(lambda a, b: np.abs(a - b), Y), certify(every), "a loss"
@@ -98,13 +102,13 @@ def cases():
 @pytest.mark.parametrize(
     ("measured", "certificate", "why"), list(cases()), ids=lambda case: case if isinstance(case, str) else ""
 )
-def test_bounds_of_something_else_are_refused_with_the_reason(measured, certificate, why):
+def test_a_bound_on_something_else_raises_an_error_with_the_reason(measured, certificate, why):
     assert why in measured.scope.mismatch(certificate.scope)
-    with pytest.raises(ValueError, match=r"here cannot show this bound beside this measurement: .*\."):
+    with pytest.raises(ValueError, match=r"here cannot show this bound with this measurement: .*\."):
         refuse_mismatch(measured.scope, certificate.scope, "here")
 
 
-def test_what_is_not_known_is_not_refused():
+def test_unknown_scopes_raise_no_error():
     refuse_mismatch(None, Certificate(Subbagging(0.5), 10).scope, "here")
 
 

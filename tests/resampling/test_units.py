@@ -117,7 +117,7 @@ def test_units_can_be_pickled(units):
     (dict.fromkeys(range(6)), "a list with"),
     (np.ones((6, 1)), "one-dimensional"),
     ([[1], [2], [3], [1], [2], [3]], "hashable labels"),
-    ([True, False] * 3, "IDs, not True or False"),
+    ([True, False] * 3, "labels, not True or False"),
 ])  # fmt: skip
 def test_invalid_groups_raise(groups, why):
     with pytest.raises((TypeError, ValueError), match=rf"'groups' parameter of fit must be .*{why}"):

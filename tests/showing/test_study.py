@@ -88,7 +88,7 @@ def test_study_of_existing_objects_must_match():
         certify(model, reused=True),
         predict_interval(model, points),
     )
-    with pytest.raises(ValueError, match=r"Study.of cannot show this bound.*put certify\(model, reused=True\)"):
+    with pytest.raises(ValueError, match=r"Study.of cannot show this bound.*use certify\(model, reused=True\)"):
         Study.of(moved, certify(model))
     alone = Study.of(moved, proved)
     assert alone.verdict().case == "not compared"
@@ -107,7 +107,7 @@ def test_study_of_a_classifier_measures_vectors_of_probabilities():
     assert classes.task == "classification"
     np.testing.assert_allclose(classes.bagged.values, np.sqrt(2) * moved.values[:, :, 0])
     assert classes.verdict().reasons[0].startswith("The bags without each training row suggest that ")
-    with pytest.raises(ValueError, match=r"in_norm\(\) goes with vector=True"):
+    with pytest.raises(ValueError, match=r"For in_norm\(\), use vector=True"):
         Study.of(moved, certify(voter, reused=True))
 
 

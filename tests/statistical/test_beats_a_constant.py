@@ -45,7 +45,7 @@ TARGETS = {
 
 
 def said(y, predicted, y_test, groups=None):
-    """The sentences about accuracy for a model that predicts this at the held-out rows."""
+    """Return the sentences about accuracy for a model with these predictions at the held-out rows."""
     classes = np.array([0, 1]) if y.dtype.kind == "i" else None
     if classes is not None:
         predicted = np.clip(predicted, 0, 1)
@@ -56,7 +56,7 @@ def said(y, predicted, y_test, groups=None):
 
 
 def noise(target, n_test, rng, groups=False):
-    """Features that have nothing to do with the target: each prediction is the mean of 20 training targets."""
+    """Features unrelated to the target: each prediction is the mean of 20 training targets."""
     draw = TARGETS[target]
     y, y_test = draw(rng, N_TRAIN), draw(rng, n_test)
     y[:2] = [0, 1]
@@ -70,7 +70,7 @@ def noise(target, n_test, rng, groups=False):
 
 
 def overconfident(target, n_test, rng):
-    """A model that ranks, and is as bad as a constant: it predicts twice the deviation from the mean that there is."""
+    """A model that ranks but equals a constant in loss: it predicts twice the true deviation from the mean."""
     if "positives" in target:
         share = float(target.split()[0]) / 100
         by = np.where(rng.random(n_test) < 0.2, 0.96, -0.24)
@@ -86,30 +86,30 @@ RANKS = f"{BEATS}|The bagged model ranks"
 
 
 def rates(make, target, n_test, n_trials, seed, *claims, **options):
-    """How often the verdict makes each claim."""
+    """Return how often the verdict makes each claim."""
     found = [said(*make(target, n_test, np.random.default_rng([seed, t]), **options)) for t in range(n_trials)]
     return [np.mean([re.search(claim, text) is not None for text in found]) for claim in claims]
 
 
 def most(n_trials):
-    """More false claims than this have a chance below the false-alarm rate if each is made at 5 % at most."""
+    """Return the number of false claims whose excess has a probability below the false-alarm rate, at a rate of 5%."""
     return binom.isf(FALSE_ALARM, n_trials, LEVEL) / n_trials
 
 
 @pytest.mark.parametrize("n_test", [8, 50])
 @pytest.mark.parametrize("target", TARGETS)
-def test_noise_ranks_or_beats_a_constant_in_at_most_5_percent_of_all_tables(target, n_test, seed):
+def test_noise_beats_a_constant_in_at_most_5_percent_of_tables(target, n_test, seed):
     ranks, beats = rates(noise, target, n_test, 60, seed, RANKS, BEATS)
     assert beats <= ranks <= most(60)
 
 
 @pytest.mark.parametrize("target", ["normal", "skewed (lognormal)", "50 % positives", "11 % positives"])
-def test_noise_with_groups_ranks_in_at_most_5_percent_of_all_tables(target, seed):
+def test_noise_with_groups_ranks_in_at_most_5_percent_of_tables(target, seed):
     assert rates(noise, target, 20, 100, seed, RANKS, groups=True)[0] <= most(100)
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_model_as_bad_as_a_constant_is_called_better_or_worse_in_at_most_5_percent_of_all_tables(target, seed):
+def test_a_model_equal_to_a_constant_is_called_different_in_at_most_5_percent_of_tables(target, seed):
     assert max(rates(overconfident, target, 100, 60, seed, BEATS, WORSE)) <= most(60)
 
 

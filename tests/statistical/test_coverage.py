@@ -29,14 +29,14 @@ NEAREST = KNeighborsRegressor(n_neighbors=1)
 
 
 def least_covered(n_trials, level):
-    """Fewer covered trials than this have a chance below the false-alarm rate where coverage is at least `level`."""
+    """Return a number of covered trials; fewer have a probability below the false-alarm rate at this coverage."""
     return binom.ppf(FALSE_ALARM, n_trials, level)
 
 
 @pytest.mark.parametrize("scheme", [Subbagging(5), ClassicalBagging(5)], ids=str)
-def test_jackknife_plus_over_bags_covers_with_a_random_number_of_them(scheme, seed):
-    # One test row for each data set, so that trials are independent. Nearest neighbours on ten rows, as a case that is
-    # neither smooth nor large; the theorem says 1 - 2a = 0.6, and about 0.8 is typical.
+def test_jackknife_plus_with_a_random_number_of_bags_covers(scheme, seed):
+    # One test row per data set makes trials independent. Nearest neighbours are not smooth, and ten rows are few. The
+    # theorem guarantees 1 - 2a = 0.6, and about 0.8 is typical.
     n_trials, covered = 200, 0
     for trial in range(n_trials):
         X, y, point, target = drawn(10, 2, seed, trial)
@@ -55,7 +55,7 @@ def test_minmax_and_the_stable_jackknife_cover_at_their_level(seed):
         X, y, point, target = drawn(30, 2, seed, trial)
         model = BaggedRegressor(NEAREST, n_bags=40, prediction_range=FixedRange(-12, 12), random_state=trial).fit(X, y)
         minmax += predict_interval(model, point, confidence_level=0.8, method="jackknife-minmax").contains(target).sum()
-        # All 30 bags of one row: epsilon is a thirtieth of the range, and the inflation does not hide the residuals.
+        # With all 30 bags of one row, epsilon is a thirtieth of the range and does not hide the residuals.
         model.set_params(scheme=Subbagging(1), n_bags="all").fit(X, y)
         found = predict_interval(model, point, confidence_level=0.8, method="stable-jackknife")
         assert found.width[0] < 16
@@ -64,7 +64,7 @@ def test_minmax_and_the_stable_jackknife_cover_at_their_level(seed):
     assert stable >= least_covered(n_trials, 0.8)
 
 
-def test_regular_data_are_covered_near_the_level_by_all(seed):
+def test_all_methods_cover_regular_data_near_the_level(seed):
     n_trials = 100
     covered = dict.fromkeys(("jackknife", "jackknife+", "cv+"), 0)
     for trial in range(n_trials):
@@ -97,14 +97,14 @@ def test_the_jackknife_fails_for_least_squares_at_n_equal_d_and_bagging_repairs_
 
 
 def prices(n, seed, trial):
-    """Targets as prices are: their noise is a share of them."""
+    """Return targets like prices, with multiplicative noise."""
     rng = np.random.default_rng([seed, trial, 7])
     table = rng.normal(size=(n, 3))
     return table, np.exp(10 + table[:, 0] + 0.3 * table[:, 1] + 0.3 * rng.normal(size=n))
 
 
 def test_locally_weighted_intervals_cover_with_a_random_number_of_bags(seed):
-    # One test row for each data set, so that trials are independent. At level 0.8 the theorem says 1 - 2a = 0.6 for the
+    # One test row per data set makes trials independent. At level 0.8 the theorem guarantees 1 - 2a = 0.6 for the
     # jackknife+, and 0.8 for minmax.
     n_trials, covered, scheme = 150, dict.fromkeys(("jackknife+", "jackknife-minmax"), 0), Subbagging(7)
     for trial in range(n_trials):
@@ -119,7 +119,7 @@ def test_locally_weighted_intervals_cover_with_a_random_number_of_bags(seed):
     assert covered["jackknife-minmax"] >= least_covered(n_trials, 0.8)
 
 
-def test_local_weights_even_out_the_coverage_of_low_and_high_prices(seed):
+def test_locally_weighted_intervals_cover_low_and_high_prices_evenly(seed):
     # Means of twelve data sets of 200 points. With one width, 0.995 of the lower half are covered and 0.80 of the upper
     # one, and 0.59 of the intervals begin below zero; with local weights it is 0.93, 0.91 and 0.10. The standard errors
     # of these means are below 0.02 (0.03 of the 0.59), and all margins below are four of them or more.

@@ -1,4 +1,4 @@
-"""Drawn bags have the law of their scheme. Each test says how often it would fail if nothing were wrong."""
+"""Drawn bags have the law of their scheme. Each test declares how often it may fail by chance."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ LAWS = [Subbagging(0.3).resolve(20), BernoulliSubbagging(0.3).resolve(20), Class
 
 
 def within(count, trials, probability, looks):
-    """Whether Binomial counts are no stranger than FALSE_ALARM over this many looks."""
+    """Return whether binomial counts are plausible at the rate FALSE_ALARM over this many looks."""
     tail = FALSE_ALARM / looks / 2
     return (count >= stats.binom.ppf(tail, trials, probability)) & (count <= stats.binom.isf(tail, trials, probability))
 
@@ -65,7 +65,7 @@ def test_sizes_of_random_bags_have_their_laws(seed):
         assert within(np.sum(sizes == size), 5000, stats.poisson.pmf(size, 4), looks=21)
 
 
-def test_a_bag_tells_nothing_of_its_learners_seed(seed):
+def test_a_bag_is_independent_of_its_learner_seed(seed):
     n_bags, n = 8000, 16
     bags = ClassicalBagging(1).resolve(n).draw(n_bags, seed)
     first_row = np.array([bag[0] for bag in bags])

@@ -1,4 +1,4 @@
-"""Coverage of intervals for rows of new units, in simulation. Each test declares how often it may fail by chance."""
+"""Coverage of intervals for rows of new groups, in simulation. Each test declares how often it may fail by chance."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ NEAREST = KNeighborsRegressor(1)  # neither smooth nor stable: a prediction hang
 
 
 def drawn(n_units, seed, trial):
-    """Units whose size goes with their outcome, and a row drawn at random from a new one.
+    """Return groups whose size depends on their outcome, and a row drawn at random from a new group.
 
     A third of the units have 120 rows and outcomes near zero; the others have one row, other features, and outcomes
     that are positive and far apart. Counting rows, nearly all residuals are small; counting units, a third of them are.
@@ -35,13 +35,13 @@ def drawn(n_units, seed, trial):
 
 
 def least_covered(n_trials, level):
-    """Fewer covered trials than this have a chance below the false-alarm rate where coverage is at least `level`."""
+    """Return a number of covered trials; fewer have a probability below the false-alarm rate at this coverage."""
     return binom.ppf(FALSE_ALARM, n_trials, level)
 
 
-def test_by_refitting_new_units_are_covered_as_is_proved(seed):
-    # One row of one new unit for each data set, so that trials are independent. If every row counted the same, about
-    # 0.56 and 0.74 would be covered, which so many trials tell from the 0.8 and 0.9 that are proved.
+def test_refits_cover_new_groups_as_guaranteed(seed):
+    # One row of one new group per data set makes trials independent. If every row had the same weight, about 0.56 and
+    # 0.74 would be covered, which this many trials can distinguish from the guaranteed 0.8 and 0.9.
     n_trials, covered = 300, dict.fromkeys(METHODS, 0)
     for trial in range(n_trials):
         X, y, groups, point, target = drawn(12, seed, trial)
@@ -55,7 +55,7 @@ def test_by_refitting_new_units_are_covered_as_is_proved(seed):
 
 
 @pytest.mark.parametrize("scheme", [Subbagging(6), ClassicalBagging(6)], ids=str)
-def test_over_bags_of_units_new_units_are_covered_as_is_proved(scheme, seed):
+def test_bags_of_groups_cover_new_groups_as_guaranteed(scheme, seed):
     n_trials, covered = 100, dict.fromkeys(METHODS, 0)
     for trial in range(n_trials):
         X, y, groups, point, target = drawn(12, seed, trial)
@@ -69,8 +69,8 @@ def test_over_bags_of_units_new_units_are_covered_as_is_proved(scheme, seed):
     assert covered["jackknife-minmax"] >= least_covered(n_trials, LEVEL)
 
 
-def test_without_groups_new_units_are_not_covered(seed):
-    # About 0.43 are covered: these data tell rows and units apart. The chance of a false alarm is below the rate, too.
+def test_without_groups_new_groups_are_not_covered(seed):
+    # About 0.43 are covered, so these data distinguish rows from groups. False alarms are below the rate here as well.
     n_trials, covered = 200, 0
     for trial in range(n_trials):
         X, y, _, point, target = drawn(12, seed, trial)
@@ -80,7 +80,7 @@ def test_without_groups_new_units_are_not_covered(seed):
 
 
 @pytest.mark.parametrize("method", ["jackknife", *METHODS, "cv+"])
-def test_units_of_one_row_give_the_intervals_without_groups(method, seed):
+def test_groups_of_one_row_give_the_intervals_without_groups(method, seed):
     rng = np.random.default_rng(seed)
     X, y, points = rng.normal(size=(30, 2)), rng.normal(size=30), rng.normal(size=(5, 2))
     names = [f"patient {number}" for number in rng.permutation(30)]

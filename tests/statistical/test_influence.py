@@ -1,4 +1,4 @@
-"""The error rate that `suspects` declares for rows that move predictions, in simulation where no row has an effect.
+"""The error rate of `suspects` for rows that change predictions, in simulations where no row has an effect.
 
 Each test fails by chance at most once in a million runs. benchmarks/suspects_error_rate.py has more of the same.
 """
@@ -23,7 +23,7 @@ OUTPUTS = {
 
 
 def most_lists(n):
-    """The largest number of lists that is not too many, if each of n is made with a chance of at most 5 %."""
+    """Return the largest plausible number of lists if each of n is made with probability at most 5%."""
     return stats.binom.isf(FALSE_ALARM, n, ALPHA)
 
 
@@ -31,7 +31,7 @@ def most_lists(n):
 @pytest.mark.parametrize(
     "scheme", [Subbagging(0.5), Subbagging(0.1), Subbagging(0.9), BernoulliSubbagging(0.1)], ids=str
 )
-def test_rows_without_an_effect_are_listed_in_no_more_than_the_declared_share_of_draws(scheme, outputs, seed):
+def test_rows_without_an_effect_are_listed_at_most_at_the_declared_rate(scheme, outputs, seed):
     lists, n = 0, 60
     for repetition in range(n):
         rng = np.random.default_rng([seed, repetition])
@@ -41,7 +41,7 @@ def test_rows_without_an_effect_are_listed_in_no_more_than_the_declared_share_of
     assert lists <= most_lists(n)
 
 
-def test_rows_beside_one_that_matters_are_listed_in_no_more_than_the_declared_share_of_draws(seed):
+def test_rows_next_to_one_with_an_effect_are_listed_at_most_at_the_declared_rate(seed):
     found = others = 0
     for repetition in range(60):
         rng = np.random.default_rng([seed, repetition])
@@ -55,7 +55,7 @@ def test_rows_beside_one_that_matters_are_listed_in_no_more_than_the_declared_sh
 
 
 class Heavy(RegressorMixin, BaseEstimator):
-    """Learns nothing from the rows, and predicts Cauchy numbers."""
+    """Ignores the rows, and predicts Cauchy numbers."""
 
     def __init__(self, random_state=None):
         self.random_state = random_state
@@ -69,7 +69,7 @@ class Heavy(RegressorMixin, BaseEstimator):
 
 
 class Seldom(ClassifierMixin, BaseEstimator):
-    """Learns nothing from the rows, and seldom decides for the second class."""
+    """Ignores the rows, and rarely predicts the second class."""
 
     def __init__(self, random_state=None):
         self.random_state = random_state
@@ -89,7 +89,7 @@ class Seldom(ClassifierMixin, BaseEstimator):
 
 @pytest.mark.parametrize("groups", [None, np.repeat(np.arange(20), 2)], ids=["rows", "groups"])
 @pytest.mark.parametrize(("kind", "size"), [(Heavy, 0.1), (Heavy, 0.5), (Heavy, 0.8), (Seldom, 0.3), (Seldom, 0.8)])
-def test_learners_that_ignore_the_rows_list_none_in_most_fits(kind, size, groups, seed):
+def test_learners_that_ignore_rows_rarely_list_any(kind, size, groups, seed):
     lists, n = 0, 20
     bagged = BaggedRegressor if kind is Heavy else BaggedClassifier
     X, y = np.arange(40.0)[:, None], np.arange(40) % 2

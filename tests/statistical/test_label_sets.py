@@ -15,7 +15,7 @@ TRIALS = 150
 
 
 def drawn(n_units, seed, trial, *, groups):
-    """Labels that are hard to tell, and a row drawn at random from a new unit; large units have labels of their own."""
+    """Return labels that are hard to predict, and a row drawn from a new group; large groups have their own labels."""
     rng = np.random.default_rng([seed, trial])
     large = rng.random(n_units + 1) < 0.4
     units = np.repeat(np.arange(n_units + 1), np.where(large, 15, 1)) if groups else np.arange(n_units + 1)
@@ -28,9 +28,9 @@ def drawn(n_units, seed, trial, *, groups):
 
 @pytest.mark.filterwarnings("ignore:These sets cover all classes together")
 @pytest.mark.parametrize("groups", [False, True])
-def test_new_rows_are_covered_as_is_proved(seed, groups):
-    # One new row for each data set, so that trials are independent; the number of bags is random, as the proof needs.
-    # Labels of the rows or units in question are tosses of a coin, so a set that covers cannot be that of a good guess.
+def test_new_rows_are_covered_as_guaranteed(seed, groups):
+    # One new row per data set makes trials independent; the number of bags is random, as the proof needs. Labels are
+    # coin tosses, so sets cannot cover because of good predictions.
     n, covered, scheme = 16, 0, Subbagging(8)
     for trial in range(TRIALS):
         X, y, units, point, label = drawn(n, seed, trial, groups=groups)
@@ -51,10 +51,10 @@ IMBALANCED = {  # the number of rows, and the chance of each class
 
 @pytest.mark.filterwarnings("ignore:Every set has", "ignore:These sets cover all classes together")
 @pytest.mark.parametrize("name", IMBALANCED)
-def test_every_class_is_covered_as_is_proved_and_a_rare_one_is_not_without_by_class(seed, name):
-    # One new row of each class for each data set, so that the trials of a class are independent. At level 0.8 at least
-    # 0.6 of each class is proved; a class with fewer than four training rows is in every set. The chance of an alarm is
-    # at most FALSE_ALARM for each class. Without by_class, 0.1 to 0.3 of the rarest class are covered.
+def test_every_class_is_covered_as_guaranteed_but_a_rare_one_only_by_class(seed, name):
+    # One new row of each class per data set makes the trials of a class independent. At level 0.8, at least 0.6 of each
+    # class is guaranteed; a class with fewer than four training rows is in every set. FALSE_ALARM is the false-alarm
+    # rate of each class. Without by_class, 0.1 to 0.3 of the rarest class are covered.
     n, chances = IMBALANCED[name]
     trials, labels = 100, np.arange(len(chances))
     covered, overall = np.zeros(len(chances), dtype=int), 0
@@ -75,8 +75,8 @@ def test_every_class_is_covered_as_is_proved_and_a_rare_one_is_not_without_by_cl
     assert overall < binom.ppf(FALSE_ALARM, trials, 2 * LEVEL - 1)
 
 
-def test_at_a_level_that_is_typical_the_sets_have_it():
-    # Not proved, but how the jackknife+ behaves: with many test rows of one data set, near the level.
+def test_coverage_of_sets_is_typically_near_the_level():
+    # Not proved, but typical of the jackknife+: with many test rows of one data set, coverage is near the level.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2300, 2))
     y = (X[:, 0] + rng.normal(size=2300) > 0).astype(int) + 2 * (X[:, 1] + rng.normal(size=2300) > 0)

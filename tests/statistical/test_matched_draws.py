@@ -1,4 +1,4 @@
-"""Matched bags have the laws of their schemes, whatever rows are called.
+"""Matched bags have the laws of their schemes, for any row IDs.
 
 Each test says how often it would fail if nothing were wrong. Rows are called 0, 1, ...; or by labels; or by whole
 numbers, some small and some large, whose keys are found in another way.
@@ -28,12 +28,12 @@ N_BAGS = {"counted": 10_000, "labels": 10_000, "numbers": 2_000, "both": 2_000} 
 
 @functools.cache
 def drawn(law, kind, seed):
-    """Bags that several tests look at."""
+    """Return bags that several tests use."""
     return law.draw(N_BAGS[kind], seed, row_ids=NAMES[kind])
 
 
 def chi_square(counts, expected):
-    """The p-value of counts, with rare cells put together."""
+    """Return the p-value of counts, with rare cells merged."""
     counts, expected = np.asarray(counts, dtype=float), np.asarray(expected, dtype=float)
     rare = expected < 8
     if rare.any():
@@ -59,8 +59,8 @@ def test_bags_are_drawn_with_the_probabilities_of_the_support(law, kind, seed):
 
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("law", LAWS, ids=str)
-def test_bags_of_the_rows_that_are_left_have_the_law_without_one(law, kind, seed):
-    """After a row is gone: by the coupling, and as a law of its own."""
+def test_bags_of_the_remaining_rows_have_the_law_without_one(law, kind, seed):
+    """After a row is removed: by the coupling, and by the law without it."""
     n_bags, names = N_BAGS[kind], NAMES[kind] or [0, 1, 2, 3]
     smaller, rest = law.without_one(), [names[k] for k in (0, 2, 3)]
     seen = Counter(tuple(sorted(bag.tolist())) for bag in smaller.draw(n_bags, seed, row_ids=rest))
@@ -71,8 +71,8 @@ def test_bags_of_the_rows_that_are_left_have_the_law_without_one(law, kind, seed
 
 
 @pytest.mark.parametrize("scheme", [Subbagging(3), ClassicalBagging(3)], ids=str)
-def test_what_comes_in_for_a_row_that_is_gone_is_uniform_among_the_others(scheme, seed):
-    """The matched draw of theory.md, 13: a uniform row of those outside the bag, or of all others."""
+def test_the_replacement_of_a_removed_row_is_uniform_among_the_others(scheme, seed):
+    """The replacement is a uniform row from those outside the bag, or from all others."""
     law, rest = scheme.resolve(6), np.array([1, 2, 3, 4, 5])
     newcomers, expected = np.zeros(6), np.zeros(6)
     for before, after in zip(law.draw(20_000, seed), law.without_one().draw(20_000, seed, row_ids=rest), strict=True):
@@ -101,7 +101,7 @@ def test_rows_and_pairs_are_in_bags_as_often_as_p_and_q_say(law, kind, seed):
 
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("law", LAWS, ids=str)
-def test_a_bag_tells_nothing_of_the_next(law, kind, seed):
+def test_consecutive_bags_are_independent(law, kind, seed):
     numbers = {}
     which = [numbers.setdefault(tuple(np.unique(bag).tolist()), len(numbers)) for bag in drawn(law, kind, seed)]
     table = np.zeros((len(numbers), len(numbers)))
@@ -125,8 +125,8 @@ def test_repeats_are_in_every_order(seed):
     assert chi_square(list(seen.values()), np.full(8, 2_000)) > FALSE_ALARM
 
 
-def test_who_is_in_a_bag_tells_nothing_of_the_order(seed):
-    """The order of rows 0 and 1, beside who else is there, and beside whether they came in first."""
+def test_the_order_is_independent_of_the_rows_in_a_bag(seed):
+    """The order of rows 0 and 1 against the other rows in the bag, and against which arrived first."""
     table = np.zeros((3, 2))
     for bag in Subbagging(3).resolve(5).draw(20_000, seed):
         rows = bag.tolist()
@@ -137,7 +137,7 @@ def test_who_is_in_a_bag_tells_nothing_of_the_order(seed):
 
 
 @pytest.mark.parametrize("kind", ["counted", "numbers", "both"])
-def test_keys_are_uniform_and_those_of_two_rows_independent(kind, seed):
+def test_keys_are_uniform_and_independent_between_rows(kind, seed):
     n_bags = N_BAGS[kind]
     ids, seeds = RowIds(NAMES[kind], 4), Seeds(seed)
     keys = np.zeros((n_bags, 4))
@@ -151,8 +151,8 @@ def test_keys_are_uniform_and_those_of_two_rows_independent(kind, seed):
             assert stats.chisquare(table.ravel()).pvalue > FALSE_ALARM / looks
 
 
-def test_rows_of_one_block_do_not_arrive_together(seed):
-    """Of 40 large whole numbers in one block, how many are in a bag is Binomial."""
+def test_rows_of_a_block_arrive_independently(seed):
+    """The number of 40 large integers of one block that are in a bag is binomial."""
     names = 2**16 + 3 * np.arange(40)
     sizes = BernoulliSubbagging(0.1).resolve(40).draw(2_000, seed, row_ids=names).sizes
     expected = stats.binom.pmf(np.arange(41), 40, 0.1) * 2_000
@@ -161,7 +161,7 @@ def test_rows_of_one_block_do_not_arrive_together(seed):
 
 @pytest.mark.parametrize("bits", [16, 40])
 def test_halvings_are_fair(bits, seed):
-    """Of 40 rows of one block, in 1,000 bags, as many keys are below a half, a quarter, ... as should be."""
+    """The keys of 40 rows of one block, in 1,000 bags, are below 1/2, 1/4, ... with the right frequencies."""
     names, seeds = (1 << bits) + 3 * np.arange(40), Seeds(seed)
     parts = RowKeys(RowIds(names, 40)).below(N_KEYS, seeds, 0, seeds.bag_words(0, 1_000))
     keys = np.concatenate([part.value for part in parts]) / N_KEYS
@@ -174,7 +174,7 @@ def test_halvings_are_fair(bits, seed):
 
 
 def test_small_bags_of_very_many_rows_are_uniform(seed):
-    """The rows of 20 bags of 500 of a billion fall into tenths of the table alike, and into blocks by their lengths."""
+    """The rows of 20 bags of 500 of a billion rows are uniform over tenths of the table, and over blocks."""
     rows = np.concatenate(list(Subbagging(500).resolve(10**9).draw(20, seed)))
     tenths = np.bincount(rows // 10**8, minlength=10)
     assert chi_square(tenths, np.full(10, 1_000)) > FALSE_ALARM / 2

@@ -1,4 +1,4 @@
-"""Measured perturbations: reuse and refitting agree, and the noise of the bags is what it is said to be."""
+"""Measured changes: reuse and refitting agree, and the estimated bagging noise is correct."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ FALSE_ALARM = 1e-6
 @pytest.mark.parametrize(
     "scheme", [Subbagging(0.5), BernoulliSubbagging(0.5), ClassicalBagging(0.7), PoissonizedBagging(0.7)], ids=str
 )
-def test_reuse_and_refitting_agree_within_the_noise_of_the_bags(scheme, learner, seed):
+def test_reuse_and_refitting_agree_within_bagging_noise(scheme, learner, seed):
     rng = np.random.default_rng(0)
     X, y, points = rng.random((20, 2)), rng.random(20), rng.random((3, 2))
     settings = {"scheme": scheme, "prediction_range": FixedRange(0, 1)}
@@ -43,7 +43,7 @@ def test_reuse_and_refitting_agree_within_the_noise_of_the_bags(scheme, learner,
     assert (np.abs(reused.left_out[rows] - refitted.left_out) < radius).all()
 
 
-def test_noise_is_what_repeated_draws_show(seed):
+def test_noise_equals_the_spread_of_repeated_draws(seed):
     rng = np.random.default_rng(0)
     X, y, point = rng.random((30, 2)), rng.random(30), rng.random((1, 2))
     models = (
@@ -51,7 +51,7 @@ def test_noise_is_what_repeated_draws_show(seed):
         for draw in range(60)
     )
     measured = [leave_one_out(model.fit(X, y), point) for model in models]
-    # Over draws of the bags, a difference varies as the noise says; its mean is the perturbation itself.
+    # Over draws of the bags, a difference varies by the noise around the true change.
     spread = np.var([moved.differences[:, 0] for moved in measured], axis=0, ddof=1).mean()
     stated = np.mean([moved.noise[0] ** 2 for moved in measured])
     # Each row's variance estimate has 59 degrees of freedom; rows are dependent, so this counts them as one.
@@ -59,7 +59,7 @@ def test_noise_is_what_repeated_draws_show(seed):
     assert low < spread / stated < high
 
 
-def test_at_few_bags_most_is_noise_and_without_it_little_changes_with_more_bags(seed):
+def test_debiased_changes_hardly_depend_on_the_number_of_bags(seed):
     """On diabetes with deep trees.
 
     Over 40 seeds, 200 bags gave a root mean square of 0.01401 with standard deviation 0.00018, and of 0.00391 with

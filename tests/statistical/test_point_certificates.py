@@ -1,4 +1,4 @@
-"""The confidence of certificates at points, over the draw of the bags, for outputs that hide how they vary."""
+"""The confidence of certificates at points, over the draw of the bags, for outputs that hide their variance."""
 
 import math
 
@@ -36,8 +36,9 @@ SCHEMES = [
 
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99])
 @pytest.mark.parametrize("n_bags", [2, 5, 20, 100, 1000])
-def test_outputs_that_are_zero_or_one_break_the_bound_no_more_often_than_is_said(n_bags, confidence):
-    # Exact, for every chance of a one: by how many ones the drawn bags have. The worst are rare ones that no bag has.
+def test_zero_one_outputs_exceed_the_bound_at_most_at_the_declared_rate(n_bags, confidence):
+    # Exact for every probability of a one, by the number of ones in the drawn bags. The worst case is a rare one that
+    # no bag has.
     ones, slack = np.arange(n_bags + 1), -2 * math.log(1 - confidence) / (n_bags - 1)
     estimate = np.sqrt(ones * (n_bags - ones) / (n_bags * (n_bags - 1)))
     bound = standard_deviation_bound(estimate, n_bags, confidence)
@@ -48,7 +49,7 @@ def test_outputs_that_are_zero_or_one_break_the_bound_no_more_often_than_is_said
 
 
 def hiding(bags, chances, inside, n_bags, rng):
-    """Outputs of all bags: ones that the drawn bags may well lack, those that hinge on rows, and heavy-tailed ones."""
+    """Return outputs of all bags: rare ones that drawn bags may miss, ones that depend on rows, heavy-tailed ones."""
     for rare in (0.3, 1.0, 3.0):
         order = np.argsort(chances, kind="stable")
         few = order[: max(1, np.searchsorted(np.cumsum(chances[order]), rare / n_bags))]
@@ -59,7 +60,7 @@ def hiding(bags, chances, inside, n_bags, rng):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_the_mean_square_over_rows_exceeds_the_bound_no_more_often_than_is_said(scheme, seed):
+def test_mean_squares_exceed_the_bound_at_most_at_the_declared_rate(scheme, seed):
     # The truth is exact: with bags drawn independently with and without a row, the mean square of a change is the
     # squared change over all bags plus the variances of both averages. Poissonized bags are listed up to a mass of
     # 0.9995. Each test fails by chance at a rate of at most FALSE_ALARM.
@@ -84,7 +85,7 @@ def test_the_mean_square_over_rows_exceeds_the_bound_no_more_often_than_is_said(
             assert broken <= binom.isf(FALSE_ALARM / 12, draws, 1 - confidence)
 
 
-def test_a_model_at_several_points_breaks_its_certificate_no_more_often_than_is_said(seed):
+def test_certificates_at_several_points_fail_at_most_at_the_declared_rate(seed):
     # At point k the output is 1 in bags with rows k and k + 1 only: two of fifteen bags in all, but hardly ever seen by
     # six bags. With confidence 0.5 at four points at once, at most half of the draws understate one of them.
     def rare(X, y, seed):

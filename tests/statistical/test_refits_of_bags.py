@@ -1,4 +1,4 @@
-"""What refits of a bagged model change on average over its bags, and what is estimated of that, against enumeration.
+"""Changes of refitted bagged models on average over their bags, and their estimates, compared with enumeration.
 
 Each test says how often it would fail if nothing were wrong.
 """
@@ -38,7 +38,7 @@ class Largest(RegressorMixin, BaseEstimator):
 
 
 def enumerated(row):
-    """The mean, and the mean square, of the change of a bag: one that has the row takes another one in its place."""
+    """Return the mean and the mean square of the change of a bag in which another row replaces the one left out."""
     changes = []
     for bag in itertools.combinations(range(len(Y)), SIZE):
         others = [other for other in range(len(Y)) if other not in bag]
@@ -50,7 +50,7 @@ def enumerated(row):
 
 @pytest.fixture(scope="module", autouse=True)
 def always_estimated():
-    """Estimate whatever was not refitted, also where a study would not, because it is not close."""
+    """Estimate everything that was not refitted, even if a study would not because it is not close."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(comparison, "_CLOSE", math.inf)
         patched.setattr(comparison, "_FAR", 0.0)
@@ -59,7 +59,7 @@ def always_estimated():
 
 @pytest.fixture(scope="module")
 def many():
-    """Comparisons of many models that differ in their seeds: refitted, and estimated."""
+    """Return comparisons of many models with different seeds, refitted and estimated."""
     X, Z, rows = np.ones((len(Y), 1)), np.array([[1.0], [0.5]]), np.arange(len(Y))
     base, found = Perturbations(np.zeros(2), np.ones((len(Y), 2)), rows), []
     for seed in range(N_SEEDS):
@@ -81,7 +81,7 @@ def close(values, expected, slack=0.0):
     return abs(np.mean(values) - expected) < FALSE_ALARM * error + slack
 
 
-def test_refits_change_as_enumeration_says_with_noise_and_without(many):
+def test_refits_agree_with_enumeration_with_and_without_noise(many):
     points = (1 + 0.25) / 2  # the mean square over the two points, beside that at the first
     means, squares = np.array([enumerated(row) for row in range(len(Y))]).T
     noise = points * np.mean(squares - means**2) / N_BAGS
@@ -92,7 +92,7 @@ def test_refits_change_as_enumeration_says_with_noise_and_without(many):
 
 
 @pytest.mark.parametrize("place", [1, 2], ids=["from one bag of each row", "from refits without some rows"])
-def test_what_is_estimated_of_refits_is_what_they_change(many, place):
+def test_estimated_changes_of_refits_agree_with_refits(many, place):
     # The noise of the reused bags is known up to a share of about 1 / n_bags of the change.
     literal = np.array([each[0].bagged_rms ** 2 for each in many])
     estimated = np.array([each[place].bagged_rms ** 2 for each in many])
@@ -102,7 +102,7 @@ def test_what_is_estimated_of_refits_is_what_they_change(many, place):
     assert close(noise, 0.0, slack=2 / N_BAGS**2 * literal.mean())
 
 
-def test_rows_that_stand_for_others_give_the_same_mean(seed):
+def test_sampled_rows_give_the_same_mean(seed):
     rng = np.random.default_rng(seed)
     changes = np.exp(rng.normal(size=(40, 1)) * 2)  # few rows carry most of it
     reused = Perturbations(np.zeros(1), changes * rng.lognormal(size=(40, 1)), np.arange(40))
@@ -114,7 +114,7 @@ def test_rows_that_stand_for_others_give_the_same_mean(seed):
     assert close(found, np.mean(changes**2))
 
 
-def test_a_tree_is_estimated_as_it_is_refitted():
+def test_estimates_for_a_tree_agree_with_refits():
     rng = np.random.default_rng(0)
     X, y, Z = rng.normal(size=(60, 3)), rng.normal(size=60), rng.normal(size=(30, 3))
     rows, ratios = np.arange(60), []

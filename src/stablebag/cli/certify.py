@@ -1,39 +1,31 @@
-"""`stablebag certify`: what is proved about bagging any learner, before any data are seen."""
+"""`stablebag certify`: what bagging guarantees for any model, before seeing any data."""
 
 import json
 import math
 
 import click
-from rich.table import Table
 
 from stablebag._checks import whole_rows
 from stablebag._wording import as_given, rounded_up
-from stablebag.cli.options import scheme_of, scheme_options
-from stablebag.cli.printing import finite, open_console, say
+from stablebag.cli.options import BAGS, DATA, OUTPUT, Command, option, scheme_of, scheme_options
+from stablebag.cli.printing import finite, new_table, open_console, say
 from stablebag.proving.certificate import Certificate
 from stablebag.proving.coupling import NAMES
 
 _SHARES = (0.01, 0.05, 0.1, 0.25)
 
 
-@click.command()
+@click.command(cls=Command)
+@option("--n-samples", metavar="N", group=DATA, type=int, required=True, help="Number of training rows.")
+@option("--range-length", metavar="LENGTH", group=DATA, type=float, default=1.0, default_text="1",
+        help="Largest minus smallest possible prediction.")  # fmt: skip
 @scheme_options
-@click.option("--n-samples", type=int, required=True, help="The number of training rows.")
-@click.option("--n-bags", default="inf", show_default=True, help="The number of bags; inf is derandomized bagging.")
-@click.option(
-    "--delta", type=float, default=0.05, show_default=True, help="The share of rows that may move a prediction further."
-)
-@click.option(
-    "--range-length", type=float, default=1.0, show_default=True, help="The length of the range of predictions."
-)
-@click.option(
-    "--coupling",
-    type=click.Choice(NAMES),
-    default="matched",
-    show_default=True,
-    help="What is assumed about the bags with and without a row; those of this library are matched.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print numbers for machines instead of sentences.")
+@option("--n-bags", metavar="N", group=BAGS, default="inf", default_text="inf", help="Number of bags, or inf for all.")
+@option("--delta", metavar="SHARE", group=OUTPUT, type=float, default=0.05, default_text="0.05",
+        help="Share of the rows that may exceed the bound.")  # fmt: skip
+@option("--json", "as_json", group=OUTPUT, is_flag=True, help="Print JSON instead of sentences.")
+@option("--coupling", metavar="NAME", type=click.Choice(NAMES), default="matched", default_text="matched",
+        help="Or any, independent: see the docs.")  # fmt: skip
 def certify(
     scheme: str,
     bag_size: str | None,
@@ -44,11 +36,11 @@ def certify(
     coupling: str,
     as_json: bool,
 ) -> None:
-    """State what is proved about bagging any learner, before any data are seen.
+    """Print what bagging guarantees for any model, before seeing data.
 
     \b
     Example:
-      stablebag certify --n-samples 500 --n-bags 10000 --delta 0.05
+      stablebag certify --n-samples 500 --n-bags 1000 --delta 0.05
     """
     law, number = scheme_of(scheme, bag_size), _number_of_bags(n_bags)
     certificate = Certificate(law, n_samples, number, range_length=range_length, coupling=coupling)
@@ -60,13 +52,13 @@ def certify(
         return
     console = open_console()
     say(console, certificate.explain(delta))
-    table = Table(title="epsilon, for a share delta of the rows")
-    for name in ("delta", "rows", "epsilon", "the paper's"):
+    say(console, "\nOther shares of the rows (delta), with the change that they can exceed (epsilon):")
+    table = new_table("")
+    for name in ("delta", "rows", "epsilon", "by the paper"):
         table.add_column(name, justify="right")
     for share in shares:
         values = (certificate.epsilon(share), certificate.epsilon(share, "paper"))
-        rows = whole_rows(share, n_samples)
-        table.add_row(as_given(share), f"{rows:,}", *(rounded_up(value) for value in values))
+        table.add_row(as_given(share), f"{whole_rows(share, n_samples):,}", *map(rounded_up, values))
     console.print(table)
 
 
@@ -76,4 +68,4 @@ def _number_of_bags(text: str) -> int | float:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"--n-bags is a whole number, or inf. Got {text!r}.") from None
+        raise ValueError(f"--n-bags must be a whole number or inf, got {text!r}.") from None

@@ -1,4 +1,4 @@
-"""`stablebag plan`: which bags, and how many, meet a request."""
+"""`stablebag plan`: the bags, and how many of them, that give a guarantee."""
 
 import json
 from dataclasses import asdict
@@ -7,25 +7,27 @@ from typing import Any
 import click
 from rich.table import Table
 
-from stablebag._wording import as_given, count_bags, rounded_up, written_size
-from stablebag.cli.printing import open_console, say
+from stablebag._wording import count_bags, rounded_up, written_size
+from stablebag.cli.options import BAGS, DATA, OUTPUT, Command, option
+from stablebag.cli.printing import new_table, open_console, say
+from stablebag.proving.certificate import expected_rows
 from stablebag.proving.plan import Plan, plan
 from stablebag.resampling.schemes import SCHEMES
 
 
-@click.command(name="plan")
-@click.option("--n-samples", type=int, required=True, help="The number of training rows.")
-@click.option("--epsilon", type=float, required=True, help="How far a prediction may move.")
-@click.option("--delta", type=float, required=True, help="The share of rows that may move a prediction further.")
-@click.option("--max-bags", type=int, default=10_000, show_default=True, help="The largest number of bags.")
-@click.option("--max-bag-size", type=int, help="The largest bag.  [default: all rows but one]")
-@click.option(
-    "--range-length", type=float, default=1.0, show_default=True, help="The length of the predictions' range."
-)
-@click.option("--scheme", type=click.Choice(sorted(SCHEMES)), help="Plan for this scheme only.  [default: each]")
-@click.option("--churn", type=float, help="Plan for a retraining: this share of the rows, such as 0.01, is replaced at "
-              "random. Delta is then the chance that a prediction changes further.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print numbers for machines.")
+@click.command(name="plan", cls=Command)
+@option("--n-samples", metavar="N", group=DATA, type=int, required=True, help="Number of training rows.")
+@option("--range-length", metavar="LENGTH", group=DATA, type=float, default=1.0, default_text="1",
+        help="Largest minus smallest possible prediction.")  # fmt: skip
+@option("--churn", metavar="SHARE", group=DATA, type=float,
+        help="Plan for a retraining: share of rows replaced.")  # fmt: skip
+@option("--epsilon", metavar="CHANGE", group=BAGS, type=float, required=True, help="Largest change by one row.")
+@option("--delta", metavar="SHARE", group=BAGS, type=float, required=True, help="Share of the rows that may exceed it.")
+@option("--scheme", metavar="NAME", group=BAGS, type=click.Choice(sorted(SCHEMES)), default_text="each",
+        help="Plan for one scheme only.")  # fmt: skip
+@option("--max-bags", metavar="N", group=BAGS, type=int, default=10_000, default_text="10000", help="Most bags.")
+@option("--max-bag-size", metavar="N", group=BAGS, type=int, default_text="all rows but one", help="Largest bag.")
+@option("--json", "as_json", group=OUTPUT, is_flag=True, help="Print JSON instead of tables.")
 def plan_command(
     n_samples: int,
     epsilon: float,
@@ -37,9 +39,10 @@ def plan_command(
     churn: float | None,
     as_json: bool,
 ) -> None:
-    """Find the largest bags, and how many of them, that certify (epsilon, delta)-stability.
+    """Find bags for a guarantee that you name.
 
-    Epsilon is in the units of the prediction, whose range has the length given by --range-length.
+    The guarantee: at any test point, at most a share --delta of the rows changes the prediction by more than --epsilon
+    when left out.
 
     \b
     Example:
@@ -69,34 +72,32 @@ def plan_command(
         return
     console = open_console()
     best = plans.get("subbagging") or next(iter(plans.values()))
-    fewer = " Fewer bags keep the promise if they are smaller." if len(best.options) > 1 else ""
+    rows = expected_rows(delta, n_samples)
+    say(console, f"Use {best.certificate.scheme}, with {count_bags(best.n_bags)}.")
     say(
-        console,
-        f"Use {best.certificate.scheme}, with {count_bags(best.n_bags)}: bags nearly as large as "
-        f"{max_bags:,} allow, because larger bags cost less accuracy.{fewer}",
+        console, f"At any test point, {rows} the prediction by more than {rounded_up(best.certificate.epsilon(delta))}."
     )
-    console.print(_frontier(best, n_samples))
+    if len(best.options) > 1:
+        say(console, "\nLarger bags usually predict better, and need more bags for the same guarantee:")
+        console.print(_options(best))
     if not scheme:
+        say(console, "\nThe same guarantee with each scheme:")
         console.print(_schemes(plans, refusals))
 
 
-def _frontier(found: Plan, n_samples: int) -> Table:
-    """The ways to keep the promise with this scheme: fewer bags must be smaller."""
-    share = f"a share {as_given(found.delta)} of {n_samples:,} rows"
-    table = Table(
-        title=f"On average over draws of the bags, at most {share} move a prediction by more than "
-        f"{as_given(found.epsilon)}: bags for which this is proved, by their number"
-    )
-    for name in ("bags", "rows in a bag", "proved", "of it, the price of finitely many bags"):
+def _options(found: Plan) -> Table:
+    """The ways to get the guarantee with this scheme."""
+    table = new_table("")
+    for name in ("bags", "rows in a bag", "guaranteed change", "of which due to finite bags"):
         table.add_column(name, justify="right")
-    for option in found.options:
-        size = written_size(option.bag_size)
-        table.add_row(f"{option.n_bags:,}", size, rounded_up(option.epsilon), rounded_up(option.price))
+    for each in found.options:
+        size = written_size(each.bag_size)
+        table.add_row(f"{each.n_bags:,}", size, rounded_up(each.epsilon), rounded_up(each.price))
     return table
 
 
 def _schemes(plans: dict[str, Plan], refusals: dict[str, str]) -> Table:
-    table = Table(title="The same promise, scheme by scheme")
+    table = new_table("")
     for name in ("scheme", "bags", "proved by"):
         table.add_column(name, overflow="fold")
     for found in plans.values():

@@ -79,11 +79,11 @@ class StabilityGuarantee:
         proved = f"Proved for every data set of {noun.count(n)}:"
         if math.isinf(n_bags):
             which = for_most_rows(self.delta, n, noun)
-            same = "with the same epsilon, scheme and seed"
+            same = "with the same epsilon, law of bags and seed"
             return f"{proved} {which}, the result without the {noun.singular}, {same}, {agreement}."
-        same = "with the same epsilon and scheme"
+        same = "with the same epsilon and law of bags"
         if self.certificate.coupling.name == "matched":
-            same = f"with the same epsilon, scheme, seed and {noun.singular} IDs"
+            same = f"with the same epsilon, law of bags, seed and {noun.singular} IDs"
         return f"{proved} the result without {noun.any_one}, {same}, {agreement}, {rarely_fails(self.delta, noun)}."
 
 

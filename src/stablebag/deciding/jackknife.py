@@ -403,7 +403,7 @@ def _check_finite(finite: bool) -> None:
 
 def check_level(confidence_level: float, owner: str) -> Fraction:
     """Return the level 1 - a as the exact decimal."""
-    reason = "it is the wanted coverage. For 90%, use 0.9."
+    reason = "it is the coverage to aim for. For 90%, use 0.9."
     expected = "a number between 0 and 1"
     if not isinstance(confidence_level, numbers.Real) or isinstance(confidence_level, bool):
         raise refuse_type("confidence_level", owner, expected, confidence_level, reason)

@@ -540,10 +540,8 @@ class StableRanking(StableDecision):
     @property
     def guarantee(self) -> str:
         """The guarantee in words."""
-        plural = "item" if self.k == 1 else "items"
-        return self.stability.describe(
-            f"has at least {self.k} {plural} of the top {self.k} and a ranking in common with this one"
-        )
+        candidates = "1 candidate" if self.k == 1 else f"{self.k} candidates"
+        return self.stability.describe(f"has at least {candidates} and a ranking in common with this one")
 
     def leave_one_out(self) -> LeftOutRankings:
         """Measure the scores and sets without each row, or group, from the bags that do not contain it.
@@ -677,10 +675,10 @@ def stable_ranking(
     >>> print(ranking)
     Candidates for the top 3 of 10 items, by scores between 0 and 1 (radius 1.582) averaged over
     500 bags, at epsilon = 0.1999: bmi, s5, bp, s4, s3, s6.
-    Proved for every data set of 442 rows: the result without a row, with the same epsilon, scheme,
-    seed and row IDs, has at least 3 items of the top 3 and a ranking in common with this one,
-    except with a probability of at most 0.05, over the draw of bags and seeds and on average over
-    the rows.
+    Proved for every data set of 442 rows: the result without a row, with the same epsilon, law of
+    bags, seed and row IDs, has at least 3 candidates and a ranking in common with this one, except
+    with a probability of at most 0.05, over the draw of bags and seeds and on average over the
+    rows.
     """
     k = check_integer(k, "k", "stable_ranking", minimum=1, reason="it is the number of items wanted.")
     scores_in = ScoreSet(within)

@@ -421,9 +421,9 @@ def select_model(
     >>> selection = select_model(best_feature, X, y, bagging=bagging)
     >>> print(selection)
     1 of the 6 choices made by 500 bags is selected at epsilon = 0.1264: 2 (55.6%).
-    Proved for every data set of 442 rows: the result without a row, with the same epsilon, scheme,
-    seed and row IDs, has a choice in common with this one, except with a probability of at most
-    0.05, over the draw of bags and seeds and on average over the rows.
+    Proved for every data set of 442 rows: the result without a row, with the same epsilon, law of
+    bags, seed and row IDs, has a choice in common with this one, except with a probability of at
+    most 0.05, over the draw of bags and seeds and on average over the rows.
     >>> print(selection.leave_one_out())
     Measured with the same bags, leaving out one of the 442 rows at a time: the choice with the most
     votes changes for 0 of them. The selected choices have none in common with those of all rows for

@@ -174,7 +174,7 @@ def _too_few_rows(n_samples: int, trimmed: int, level: Fraction, delta: float | 
     if not enough(most):
         return message + " Use a smaller delta, or a lower level."
     needed = first_step(n_samples, most, enough)
-    ways = [f"at least {needed:,} rows (for useful intervals many more)", "a lower level"]
+    ways = [f"at least {needed:,} rows (many more for useful intervals)", "a lower level"]
     return f"{message} Use {', or '.join([*ways, 'a FixedRange'] if trimmed else ways)}."
 
 

@@ -21,14 +21,12 @@ from stablebag._checks import (
     check_samples,
     distinct,
     hold_read_only,
-    refuse_type,
     refuse_value,
 )
 from stablebag._seeds import RandomState, Seeds
 from stablebag._wording import Result, as_given, paragraphs, rounded_down, rounded_up
-from stablebag.measuring.refits import learner_hint
+from stablebag.measuring.refits import check_learner
 from stablebag.models.fitting import fit_and_predict_bags
-from stablebag.models.learners import may_predict
 from stablebag.models.parallel import counted
 from stablebag.models.rows import as_table, one_column, stacked, take_rows
 from stablebag.models.solving import FitJob
@@ -235,9 +233,7 @@ def stability_test(
     delta = check_real(delta, "delta", owner, high=1.0, reason=reason)
     alpha = check_real(alpha, "alpha", owner, high=1.0)
     n = check_samples(n_samples, owner)
-    if not (hasattr(estimator, "fit") and may_predict(estimator)) or isinstance(estimator, type):
-        hint = learner_hint(estimator, f"{owner}(estimator, X, y, ...)")
-        raise refuse_type("estimator", owner, "a scikit-learn regressor or classifier", estimator, hint)
+    check_learner(estimator, owner)
     X, y = as_table(X, "X", owner), one_column(y, owner, "test one column at a time.", warn=False)
     check_consistent_length(X, y)
     if not is_classifier(estimator):

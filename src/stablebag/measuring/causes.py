@@ -340,7 +340,7 @@ def single_rows(model: Any, changed: np.ndarray, differences: np.ndarray, *, cam
     for place in np.flatnonzero(p_values <= _ROWS_ALPHA):
         row = usable[place]
         with_it = held[:, row]
-        share = with_it.mean()
+        share = float(with_it.mean())
         apart = differences[with_it].mean(axis=0) - differences[~with_it].mean(axis=0)
         spread = differences.std(axis=0, ddof=1) * math.sqrt(1 / inside[row] + 1 / (n_pairs - inside[row]))
         change, noise = (share * float(np.sqrt((each**2).mean())) for each in (apart, spread))

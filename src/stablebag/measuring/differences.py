@@ -261,7 +261,7 @@ def _equal(one: Any, other: Any) -> bool:
         return False
 
 
-def _fixed(law: ResolvedScheme) -> Any:
+def fixed_scheme(law: ResolvedScheme) -> Any:
     """The scheme with its size or rate as a number."""
     return law.scheme.without_one(law.n_samples) if law.is_symmetric else law.scheme
 
@@ -298,7 +298,7 @@ class Differences:
         learner = " and ".join(kinds) if kinds[0] != kinds[1] else ", ".join(settings)
         laws, n_bags = (old.scheme_, new.scheme_), (len(old.bags_), len(new.bags_))
         bags = ""
-        if laws[0].is_symmetric != laws[1].is_symmetric or _fixed(laws[0]) != _fixed(laws[1]):
+        if laws[0].is_symmetric != laws[1].is_symmetric or fixed_scheme(laws[0]) != fixed_scheme(laws[1]):
             bags = f"{laws[0]}, and {laws[1]}"
         elif not old.derandomized_ and n_bags[0] != n_bags[1]:
             bags = f"{count_bags(n_bags[0])}, and {count_bags(n_bags[1])}"
@@ -323,6 +323,16 @@ class Differences:
     def is_more_than_rows(self) -> bool:
         """Whether anything but the rows differs."""
         return bool(self.learner or self.seed or self.bags or self.columns or self.ranges)
+
+    def refuse_for_blocks(self, same_law: bool) -> None:
+        """Refuse to estimate effects of blocks of rows if bags without changed rows differ as well."""
+        others = {"learner": self.learner, "columns": self.columns, "ranges": self.ranges, "bags": not same_law}
+        found = [name for name, differs in others.items() if differs]
+        if found:
+            raise ValueError(
+                f"Effects of blocks of rows need versions that differ in their rows alone, and their {found[0]} "
+                f"{'differs' if found[0] == 'learner' else 'differ'}. Fit both alike, or leave rows out."
+            )
 
     @property
     def is_learner_alone(self) -> bool:

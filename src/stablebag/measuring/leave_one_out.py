@@ -205,6 +205,11 @@ def chosen_rows(rows: Any, n: int, noun: Noun, random_state: Any, owner: str) ->
         return np.sort(Seeds.from_random_state(random_state, owner).generator().choice(n, size, replace=False))
     expected = f"an integer (how many to draw) or a list of distinct positions from 0 to {n - 1:,}"
     chosen = as_positions(rows, "rows", owner, expected)
-    if not len(chosen) or chosen.min() < 0 or chosen.max() >= n or len(np.unique(chosen)) < len(chosen):
-        raise refuse_value("rows", owner, expected, rows)
+    if not len(chosen):
+        raise refuse_value("rows", owner, expected, rows, "the list is empty.")
+    if chosen.min() < 0 or chosen.max() >= n:
+        raise refuse_value("rows", owner, expected, int(chosen[(chosen < 0) | (chosen >= n)][0]))
+    if len(np.unique(chosen)) < len(chosen):
+        values, counts = np.unique(chosen, return_counts=True)
+        raise refuse_value("rows", owner, expected, rows, f"{values[counts > 1][0]} is in the list twice.")
     return chosen

@@ -205,9 +205,9 @@ class BagSpread:
         of_points = [spread.deviation] + ([] if spread.extent is None else [spread.extent])
         counts = [part for part in (spread.n_bags, spread.n_without, spread.n_rows) if part is not None]
         if not all(part.shape == shape and np.isfinite(part).all() and (part >= 0).all() for part in of_points):
-            raise ValueError("the spread of the bags must be finite and nonnegative at each point")
+            raise ValueError("The spread of the bags must be finite and nonnegative at each point")
         if not all(np.asarray(part).dtype.kind in "iu" and np.min(part) >= 1 for part in counts):
-            raise ValueError("numbers of bags and rows must be at least 1")
+            raise ValueError("Numbers of bags and rows must be at least 1")
         return spread
 
     @property
@@ -466,13 +466,13 @@ class Perturbations:
         """Return how far each row changes the prediction at itself. The points must be all training rows, in order."""
         if self.scope is not None and self.scope.grouping is not None:
             raise ValueError(
-                f"in_sample needs single rows, but here {self.noun.plural} of several rows were left out. Fit without "
-                "groups."
+                f"Perturbations.in_sample needs single rows, but here {self.noun.plural} of several rows were left "
+                "out. Fit without groups."
             )
         rows, places = np.asarray(self.rows), np.arange(len(self.rows))
         if len(self.prediction) <= rows.max():
             raise ValueError(
-                f"in_sample needs the training rows as points, but row {rows.max()} is not among the "
+                f"Perturbations.in_sample needs the training rows as points, but row {rows.max()} is not among the "
                 f"{len(self.prediction)} points. Pass all training rows as X."
             )
         if self.distances is not None:
@@ -589,8 +589,8 @@ class Perturbations:
             raise refuse_type("rule", "Perturbations.flips", "None or a function of scores", rule)
         if self.prediction.ndim != 2 or self._columns == "output":
             raise ValueError(
-                "flips needs the class probabilities of a classifier, but these are the predictions of a regressor, a "
-                "loss or a distance. Call flips on what leave_one_out returns for a classifier."
+                "Perturbations.flips needs the class probabilities of a classifier, but these are the predictions of a "
+                "regressor, a loss or a distance. Call flips on what leave_one_out returns for a classifier."
             )
         found = [flipped(self.prediction[points], self._lines.lines(points), rule) for points in self._point_blocks()]
         return np.asarray(self._lines.spread_to_rows(np.concatenate(found, axis=1)))
@@ -645,7 +645,9 @@ class Perturbations:
         A distance has no sign, so `differences` holds the distances, and `prediction` is zero.
         """
         if self.prediction.ndim == 1:
-            raise ValueError("in_norm needs several classes or outputs, but each point has one number. Use `values`.")
+            raise ValueError(
+                "Perturbations.in_norm needs several classes or outputs, but each point has one number. Use `values`."
+            )
         distances = None if self.distances is None else np.sqrt((self.distances**2).sum(axis=-1))
         moved = np.sqrt(((self.prediction - self._all_lines()) ** 2).sum(axis=-1))
         lengths = -moved if distances is None else -distances.mean(axis=0)
@@ -711,7 +713,9 @@ class Perturbations:
     def estimated_scale(self) -> np.ndarray:
         """Twice the standard deviation over bags, R*(D, x) of Theorem 12: estimated from the bags that were drawn."""
         if self.bags is None:
-            raise ValueError("estimated_scale needs reused bags. Use leave_one_out with a fitted bagged model.")
+            raise ValueError(
+                "Perturbations.estimated_scale needs reused bags. Use leave_one_out with a fitted bagged model."
+            )
         scale: np.ndarray = 2 * self.bags.deviation
         return scale
 
@@ -719,7 +723,9 @@ class Perturbations:
     def estimated_range(self) -> np.ndarray:
         """The range of the predictions over the bags that were drawn. Over all possible bags it can only be larger."""
         if self.bags is None or self.bags.extent is None:
-            raise ValueError("estimated_range needs reused bags. Use leave_one_out with a fitted bagged model.")
+            raise ValueError(
+                "Perturbations.estimated_range needs reused bags. Use leave_one_out with a fitted bagged model."
+            )
         return self.bags.extent
 
     # ------------------------------------------------------------------------------------------------------------ files
@@ -977,7 +983,9 @@ def _losses(
 def _summary(values: np.ndarray, over_points: str | None) -> Any:
     if over_points is None:
         return values
-    how = check_choice(over_points, "over_points", "Perturbations", ("max", "mean"), "None gives one for each point.")
+    how = check_choice(
+        over_points, "over_points", "Perturbations", ("max", "mean"), "use None for one value per point."
+    )
     return values.max(axis=0) if how == "max" else values.mean(axis=0)
 
 

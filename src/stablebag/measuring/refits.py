@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_clusterer
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_consistent_length
@@ -214,6 +214,7 @@ def leave_one_out_refit(
     check_jobs(n_jobs, owner)
     names_of_outputs = names_of(y, owner) if are_several(y) else None
     X, y, classes = checked_training(estimator, X, y, owner, several=True)
+    _check_columns(X, as_table(X_test, "X_test", owner))
     units = units_for(estimator, X, len(y), row_ids, groups, owner)
     estimator = with_strata(estimator, y, units)
     bagged = list(bagged_in(estimator).values())
@@ -408,6 +409,7 @@ def replace_one_refit(
     owner = "replace_one_refit"
     check_jobs(n_jobs, owner)
     X, y, _ = checked_training(estimator, X, y, owner)
+    _check_columns(X, as_table(X_test, "X_test", owner))
     units = units_for(estimator, X, len(y), None, groups, owner)
     if groups is None:
         check_consistent_length(X, X_replacement, y_replacement)
@@ -631,9 +633,18 @@ def learner_hint(value: Any, call: str) -> str:
     """
     if isinstance(value, type):
         return f"this is a class. Pass an instance: {value.__name__}()."
-    if not hasattr(value, "fit") and (hasattr(value, "shape") or isinstance(value, list | tuple)):
-        return f"pass the estimator first, then the data: {call}."
-    return ""
+    if not hasattr(value, "fit"):
+        is_data = hasattr(value, "shape") or isinstance(value, list | tuple)
+        return f"pass the estimator first, then the data: {call}." if is_data else ""
+    return f"{type(value).__name__} is a clusterer." if is_clusterer(value) else ""
+
+
+def check_learner(estimator: Any, owner: str) -> None:
+    """Raise an error unless this is a regressor or classifier."""
+    is_learner = hasattr(estimator, "fit") and may_predict(estimator) and not isinstance(estimator, type)
+    if not is_learner or is_clusterer(estimator):
+        hint = learner_hint(estimator, f"{owner}(estimator, X, y, ...)")
+        raise refuse_type("estimator", owner, "a scikit-learn regressor or classifier", estimator, hint)
 
 
 def checked_training(
@@ -641,9 +652,7 @@ def checked_training(
 ) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """Return the rows, the targets and the classes, after all checks that need no fit."""
     refuse_endless(estimator, owner)
-    if not (hasattr(estimator, "fit") and may_predict(estimator)) or isinstance(estimator, type):
-        hint = learner_hint(estimator, f"{owner}(estimator, X, y, ...)")
-        raise refuse_type("estimator", owner, "a scikit-learn regressor or classifier", estimator, hint)
+    check_learner(estimator, owner)
     X = as_table(X, "X", owner)
     several = several and are_several(y) and not is_classifier(estimator)
     y = columns_of_numbers(y) if several else one_column(y, owner, "pass one column at a time.", warn=False)
@@ -662,24 +671,30 @@ def _checked_rows(rows: Any, units: Units, owner: str) -> np.ndarray:
         return np.arange(len(units))
     last = len(units) - 1
     expected = f"a list of positions of {units.noun.plural} from 0 to {last:,}, or None for all"
-    chosen = as_positions(rows, "rows", owner, expected)
+    is_number = isinstance(rows, int | np.integer) and not isinstance(rows, bool)
+    reason = f"for the first {rows}, use range({rows})." if is_number and rows > 0 else ""
+    chosen = as_positions(rows, "rows", owner, expected, reason)
     if len(chosen) == 0:
-        raise refuse_value("rows", owner, expected, rows)
+        raise refuse_value("rows", owner, expected, rows, "the list is empty.")
     if chosen.min() < 0 or chosen.max() > last:
         wrong = chosen[(chosen < 0) | (chosen > last)][0]
         raise refuse_value("rows", owner, expected, int(wrong))
     return chosen
 
 
-def checked_points(X: Any, X_test: Any, owner: str = "a refit") -> Any:
-    """Return test points that can be stacked with the training rows: same type of table, same number of columns."""
-    points = as_table(X_test, "X_test", owner)
+def _check_columns(X: Any, points: Any) -> None:
     if points.shape[0] == 0:
         raise ValueError("X_test is empty. Pass at least one point to predict at.")
     if points.shape[1] != X.shape[1]:
         raise ValueError(
             f"X_test has {points.shape[1]} columns, but X has {X.shape[1]}. Pass points with the columns of X."
         )
+
+
+def checked_points(X: Any, X_test: Any, owner: str = "a refit") -> Any:
+    """Return test points that can be stacked with the training rows: same type of table, same number of columns."""
+    points = as_table(X_test, "X_test", owner)
+    _check_columns(X, points)
     kinds = ("iloc", "vstack", "tocsr")
     if [hasattr(points, kind) for kind in kinds] != [hasattr(X, kind) for kind in kinds]:
         raise refuse_type("X_test", owner, f"a {type(X).__name__} like X", X_test)

@@ -31,7 +31,14 @@ from stablebag.measuring.causes import (
     some_points,
     steps,
 )
-from stablebag.measuring.differences import ChangedRows, Differences, changed_rows, points_for, refuse_other_targets
+from stablebag.measuring.differences import (
+    ChangedRows,
+    Differences,
+    changed_rows,
+    fixed_scheme,
+    points_for,
+    refuse_other_targets,
+)
 from stablebag.models.ensemble import check_bagged
 from stablebag.models.fitted import BagPredictions, fitted
 from stablebag.models.ranges import FixedRange
@@ -64,7 +71,7 @@ def _guarantee(
     elif differences.is_more_than_rows:
         way = "both versions must have the same learner, columns, bag size, number of bags and random_state"
     elif not law.is_symmetric or not law.is_matched or not new.scheme_.is_matched:
-        way = "it is known only for bags that treat all rows alike, such as Subbagging(1000)"
+        way = "guarantees are known only for bags that treat all rows alike, such as Subbagging(1000)"
     elif regression and fitted(old).y.ndim > 1:
         way = "compare one output at a time: model.output(name)"
     elif regression and not isinstance(ranges, FixedRange):
@@ -762,6 +769,8 @@ def compare_versions(old: Any, new: Any, X: Any, *, by: Any = None, rows: Any = 
     labels_of_rows = rows
     differences, rows = Differences.between(old, new), changed_rows(old, new)
     guarantee, why_not = _guarantee(old, new, rows, differences)
+    if labels_of_rows is not None:
+        differences.refuse_for_blocks(fixed_scheme(old.scheme_) == fixed_scheme(new.scheme_))
     blocks = None if labels_of_rows is None else Blocks(old, new, rows, labels_of_rows, owner)
     described = _described(X, by, owner)
     pairs = _Pairs(old, new)

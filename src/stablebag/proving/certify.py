@@ -1,4 +1,4 @@
-"""Certificates of fitted models: for every data set of their size, at some points, or for the bags as they are."""
+"""Certificates of fitted models: for every data set of their size, at given points, or for their own bags."""
 
 import math
 from dataclasses import replace
@@ -52,41 +52,40 @@ def certify(
     confidence: float = 0.95,
     coupling: str | None = None,
 ) -> Certificate | PointCertificate | ReusedBagsCertificate:
-    """State what is proved about a fitted `BaggedRegressor` or `BaggedClassifier`.
+    """Return the guarantee for a fitted `BaggedRegressor` or `BaggedClassifier`.
 
-    Without points, the certificate holds for every learner and every data set of this size. For a regressor it is in
-    the units of y, on the range to which predictions are clipped; if they are not clipped, it is in units of the range
-    of the learner's outputs. For a classifier it is about each class's probability, or with `vector` about the vector
-    of all of them. Of a regressor of several outputs it is about one, ``certify(model.output(name))``, or with `vector`
-    about the vector of all.
+    Without points, the guarantee holds for every learner and every data set of this size. For a regressor it is in the
+    units of y, on the range to which predictions are clipped. If they are not clipped, it is in units of the range of
+    the learner's outputs. For a classifier it is about the probability of each class, or with `vector` about the vector
+    of all of them. For a regressor with several outputs it is about one, ``certify(model.output(name))``, or with
+    `vector` about the vector of all.
 
-    With points, it holds for this learner, this data set and these points: if bags agree on a prediction, no row can
-    move it far. How much they agree is estimated from the bags, so the certificate holds only with a confidence level.
+    With points, it holds for this learner and data set at these points: if the bags agree on a prediction, no row can
+    change it by much. How much they agree is bounded from the drawn bags, so this guarantee has a confidence level.
 
-    With `reused`, it is about what `leave_one_out` measures: the prediction without a row is then the average over the
-    drawn bags that do not contain it. It holds for the bags as they were drawn, with no slack at all, and is not about
-    a model that is fitted anew.
+    With `reused`, it is about what `leave_one_out` measures, where the prediction without a row is the average over the
+    drawn bags that do not contain it. It holds for exactly these bags. It is not about a refitted model.
 
     Parameters
     ----------
     model : BaggedRegressor or BaggedClassifier
         A fitted model.
     X : array-like, sparse array or data frame, BagPredictions or None, default=None
-        The points at which to certify, or what `model.predict_once` predicted at them; None certifies all points. With
+        The test points, or what `model.predict_once` predicted at them. None gives a guarantee for every point. With
         `reused`, a regressor without a prediction range needs points.
     reused : bool, default=False
-        Whether the certificate is about `leave_one_out`, which reuses the drawn bags. At given points, the standard
-        deviation over bags takes the place of the largest possible one.
+        Whether the guarantee is about `leave_one_out`, which reuses the drawn bags. At given points, the standard
+        deviation over bags replaces the largest possible one.
     vector : bool, default=False
         Whether to bound the Euclidean distance between the vectors of class probabilities, or of several outputs. For
         learners that vote, the variance at a point is ``1 - |w|^2`` with w the shares of the votes
         (`bounds.vote_variance`).
     confidence : float, default=0.95
-        With points: the probability, over the draw of the bags, with which everything said about all points holds. Of
-        no use with `reused`, which holds for certain.
+        With points: the probability, over the draw of the bags, that the guarantee holds at all points. It has no
+        effect with `reused`, which holds for certain.
     coupling : {"any", "independent", "matched"} or None, default=None
         As in `Certificate`. None is "matched" if the scheme draws matched bags, and "any" otherwise. Not with `reused`,
-        where no bags are drawn anew.
+        which does not compare two fits.
 
     Returns
     -------
@@ -100,19 +99,18 @@ def certify(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BaggedRegressor(n_bags=500, random_state=0).fit(X, y)
     >>> print(certify(model).explain(delta=0.1))
-    For every learner, every data set of 442 rows with this range of targets and every test point:
-    the chance, over the draw of bags and seeds, that leaving out a row moves the prediction by
-    more than 24.81 is at most 0.1 on average over the rows.
-    Proved by second moments of the bags, the same seed and names of rows with and without the
-    row, so that bags without it stay as they are, Theorem 20 for the range (subbagging, 221 of
-    442 rows: p = 0.5, q = 0.000567; 500 bags; predictions in a range of length 321, which 2 of
-    the rows can change).
-    500 bags are enough for this proof: more would lower it by at most 1 %. With infinitely many,
-    a sharper proof gives 19.67.
-    The mean over rows, in expectation over bags and seeds, is at most 9.119 (second moments of
-    the bags).
+    At any test point, at most 10% of the 442 rows (delta = 0.1) are expected to change the
+    prediction by more than 22.12 when left out. The expectation is over the draw of bags and
+    seeds. This holds for every learner and every data set of 442 rows with this range of targets,
+    if both fits have the same seed and row IDs, so that bags without the row stay the same.
+    Proved by the exact frontier with tail bounds for the bags, Theorem 20 for the range. Setting:
+    subbagging, 221 of 442 rows (p = 0.5, q = 0.000567); 500 bags; predictions in a range of
+    length 321, which 2 of the rows can change.
+    With 630 bags it would be 21.59, and with infinitely many 19.67.
+    The mean change over rows, in expectation over bags and seeds, is at most 9.119 (second
+    moments of the bags).
 
-    What is measured with the bags that were drawn never exceeds what is proved about these bags:
+    A change measured with the drawn bags never exceeds the guarantee for these bags:
 
     >>> from stablebag import leave_one_out
     >>> proved = certify(model, X[:50], reused=True)
@@ -123,13 +121,14 @@ def certify(
     check_bagged(model, owner, outputs="any")
     vector = check_flag(vector, "vector", owner)
     several = _has_several_outputs(model, vector, owner)
-    reason = "it is the probability with which it all holds, such as 0.95. For certainty, fit with n_bags='all'."
+    reason = "it is the probability that the guarantee holds, such as 0.95. For certainty, fit with n_bags='all'."
     confidence = check_real(confidence, "confidence", owner, high=1.0, open_low=True, reason=reason)
     if confidence == 1:
         raise refuse_value("confidence", owner, "below 1", confidence, reason)
     if check_flag(reused, "reused", owner):
         if coupling is not None:
-            raise refuse_value("coupling", owner, "None with reused=True", coupling, "no bags are drawn anew.")
+            reason = "reused bags are the same in both predictions. Leave out one of the two arguments."
+            raise refuse_value("coupling", owner, "None with reused=True", coupling, reason)
         return _of_reused_bags(model, X, vector, several)
     certificate = _for_all_points(model, vector, several, coupling)
     if X is None:
@@ -149,8 +148,8 @@ def _for_all_points(model: Any, vector: bool, several: bool, coupling: str | Non
         return Certificate.for_targets(law, y, model.prediction_range_, n_bags, **about)
     if several:
         raise ValueError(
-            "Without a prediction range nothing is known about the vector of outputs. Fit with "
-            "prediction_range=ObservedRange(), or use reused=True at points."
+            "A model with prediction_range=None has no guarantee for the vector of outputs. Fit with "
+            "prediction_range=ObservedRange(), or use certify(model, X, reused=True, vector=True)."
         )
     noun = model.units_.noun
     return Certificate(law, law.n_samples, n_bags, outputs=UnboundedOutputs(), coupling=coupling, noun=noun)
@@ -163,7 +162,7 @@ def _at_points(model: Any, X: Any, certificate: Certificate, confidence: float) 
         return PointCertificate(certificate, exact, exact, 1.0, proved=True)
     n_bags = len(model.bags_)
     if n_bags < 2:
-        raise ValueError("The variance over bags needs at least two bags, but the model has one. Fit more bags.")
+        raise ValueError("A guarantee at points needs at least 2 bags, and the model has 1. Fit more bags.")
     deviation = _deviation(model, X, estimated=True)
     if outputs.quantity is Quantity.RELATIVE:
         return PointCertificate(certificate, deviation, deviation, confidence, proved=False)
@@ -209,7 +208,7 @@ def _length(deviations: np.ndarray) -> np.ndarray:
 
 
 def _of_classes(average: BagAverage, vector: bool) -> dict[str, Any]:
-    """The outputs of a classifier: probabilities, and what bags without rows add when a class loses its only row."""
+    """The probabilities of a classifier, and what bags without rows add when a class loses its only row."""
     labels = Labels.of(average.y, average.units, "certify")
     shift = labels.shift(average.empty_without_a_lonely_unit, vector=vector)
     lengths = {"range_length": 1.0, "scale": 0.5}
@@ -225,8 +224,8 @@ def _of_range(average: BagAverage, X: Any, several: bool) -> dict[str, Any]:
     if average.rule is None or average.interval is None:
         if X is None:
             raise ValueError(
-                "Without a prediction range nothing is known about all points. Give points, or fit with "
-                "prediction_range=ObservedRange()."
+                "A model with prediction_range=None has no guarantee for every point. Pass points, as in "
+                "certify(model, X, reused=True), or fit with prediction_range=ObservedRange()."
             )
         return {"range_length": math.inf, "scale": math.inf, "scope": scope}
     low, high = average.interval
@@ -237,11 +236,11 @@ def _of_range(average: BagAverage, X: Any, several: bool) -> dict[str, Any]:
 
 
 def _has_several_outputs(model: Any, vector: bool, owner: str) -> bool:
-    """Whether it is a regressor of several outputs; refuses what is not asked about a vector, and what has none."""
+    """Whether it is a regressor with several outputs; raises an error if `vector` does not fit the model."""
     several = bool(fitted(model).average.y.ndim > 1)
     if several and not vector:
         refuse_several_outputs(model, owner, ", or vector=True for the distance of all outputs together")
     if vector and not several and fitted(model).average.classes is None:
-        reason = "a regressor of one output predicts one number, whose distance is the difference."
-        raise refuse_value("vector", owner, "False for a regressor", vector, reason)
+        reason = "it predicts one number. Leave out vector."
+        raise refuse_value("vector", owner, "False for a regressor with one output", vector, reason)
     return several

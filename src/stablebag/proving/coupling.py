@@ -1,4 +1,4 @@
-"""How the bags drawn with and without a row depend on each other: what is assumed, and what follows from it."""
+"""How the bags with and without a row depend on each other: what is assumed, and what follows."""
 
 import math
 from dataclasses import dataclass, field
@@ -14,18 +14,18 @@ from stablebag.resampling.law import ResolvedScheme
 
 @dataclass(frozen=True)
 class Coupling:
-    """What is assumed about the bags, and about the learners' seeds, in the two runs with all rows and without one.
+    """What is assumed about the bags and the learners' seeds in two fits, with all rows and without one.
 
     Attributes
     ----------
     name : str
         Its name.
     noise : float
-        A bound on the variance of the difference between two bags' outputs, one from each run, for outputs in [0, 1].
+        A bound on the variance of the difference between two bags' outputs, one from each fit, for outputs in [0, 1].
     assumed : str
-        The assumption, in words with places for what is left out, for `describe`.
+        The assumption in words, with placeholders for what is left out, for `describe`.
     tail : str
-        The inequality that bounds the noise of the bags with high probability, likewise.
+        The inequality that bounds the bagging noise with high probability, in the same form.
     """
 
     name: str
@@ -34,12 +34,12 @@ class Coupling:
     tail: str
 
     def mean_square(self, derandomized: Any, n_bags: float) -> Any:
-        """Return the bound on the mean square with this many bags, from that with infinitely many."""
+        """Return the bound on the mean square with this many bags, given the one for infinitely many."""
         return derandomized + self.noise / n_bags
 
     def radius(self, n_bags: float, monte_carlo_delta: Any) -> Any:
         """Return what the noise of this many bags exceeds with probability at most `monte_carlo_delta`."""
-        # Theorem 9: Hoeffding's inequality for each run.
+        # Theorem 9: Hoeffding's inequality for each fit.
         return np.sqrt(2 / n_bags * (math.log(4) - np.log(monte_carlo_delta)))
 
     def of_deviations(self, with_all: Any, without: Any) -> Any:
@@ -47,25 +47,25 @@ class Coupling:
         return (with_all + without) ** 2
 
     def describe(self, noun: Noun = ROWS) -> str:
-        """Say in words what is assumed."""
-        return _about(self.assumed, noun)
+        """Return the assumption in words."""
+        return _with_noun(self.assumed, noun)
 
     def describe_tail(self, noun: Noun = ROWS) -> str:
-        """Name the inequality that bounds the noise of the bags with high probability."""
-        return _about(self.tail, noun)
+        """Return the name of the inequality that bounds the bagging noise with high probability."""
+        return _with_noun(self.tail, noun)
 
     def __str__(self) -> str:
         return self.name
 
 
-def _about(words: str, noun: Noun) -> str:
+def _with_noun(words: str, noun: Noun) -> str:
     return words.format(row=noun.singular, a_row=noun.any_one, rows=noun.plural)
 
 
 @dataclass(frozen=True)
 class _Independent(Coupling):
     def radius(self, n_bags: float, monte_carlo_delta: Any) -> Any:
-        """Return what Hoeffding's inequality gives for the bags of both runs together."""
+        """Return what Hoeffding's inequality gives for the bags of both fits together."""
         return np.sqrt((math.log(2) - np.log(monte_carlo_delta)) / n_bags)
 
     def of_deviations(self, with_all: Any, without: Any) -> Any:
@@ -75,14 +75,14 @@ class _Independent(Coupling):
 
 @dataclass(frozen=True)
 class Matched(Coupling):
-    """The same seed in both runs, and bags without the row the same in both (docs/proofs.md, 10); made by `matched`.
+    """The same seed in both fits, so that bags without the row are the same (docs/proofs.md, 10); made by `matched`.
 
     Attributes
     ----------
     noise : float
-        A bound on the mean over rows of the expected square of the difference between a bag's outputs in both runs.
+        A bound on the mean over rows of the expected square of the difference between a bag's outputs in both fits.
     chance : float
-        The same for a single row: the largest probability that a bag has it, and what bags without rows add.
+        The same for a single row: the largest probability that a bag has it, plus what bags without rows add.
     per_variance : float
         A bound on the mean over rows in units of the variance of the output over bags; infinite if there is none.
     weighted : float
@@ -92,7 +92,7 @@ class Matched(Coupling):
     weighted_parts : Components or None
         The same for the weighted sum.
     shift : float
-        How far a row can move the average through bags without rows alone.
+        How far a row can change the average through bags without rows alone.
     shifted_share : float
         The share of rows that can.
     """
@@ -106,27 +106,27 @@ class Matched(Coupling):
     shifted_share: float = 0.0
 
     def mean_square(self, derandomized: Any, n_bags: float) -> Any:
-        """Return the smaller of two bounds: on rows and bags jointly (docs/proofs.md, 15), and on each by itself.
+        """Return the smaller of two bounds: on rows and bags jointly (docs/proofs.md, 15), and separately.
 
-        The mean of B independent differences has 1 - 1 / B of the squared mean, and 1 / B of v.
+        The mean square of the mean of B independent differences is 1 - 1 / B of the squared mean, plus v / B.
         """
         apart = (1 - 1 / n_bags) * derandomized + self.noise / n_bags
         return min(apart, with_shift(self.parts.mean_square(n_bags), n_bags, self.shift, self.shifted_share))
 
     def radius(self, n_bags: float, monte_carlo_delta: Any) -> Any:
-        """Return the smaller of what Bernstein's and Hoeffding's inequalities give for the differences."""
+        """Return the smaller of Bernstein's and Hoeffding's bounds for the differences."""
         logs = math.log(2) - np.log(monte_carlo_delta)
         third = logs / (3 * n_bags)
         bernstein = third + np.sqrt(third**2 + 2 * self.chance * logs / n_bags)
         return np.minimum(bernstein, np.sqrt(2 * logs / n_bags))
 
 
-ANY = Coupling("any", 1.0, "however they are coupled", "Theorem 9 for the bags")
+ANY = Coupling("any", 1.0, "however the bags of both fits depend on each other", "Theorem 9 for the bags")
 INDEPENDENT = _Independent(
     "independent",
     0.5,
-    "drawn independently with and without {a_row}",
-    "Hoeffding's inequality for bags drawn independently with and without {a_row}",
+    "if the bags with and without {a_row} are drawn independently",
+    "Hoeffding's inequality for independent bags",
 )
 NAMES = ("any", "independent", "matched")
 
@@ -139,7 +139,7 @@ def matched(
     shifted_share: float = 0.0,
     owner: str = "matched",
 ) -> Matched:
-    """Return what matched bags of a law are worth.
+    """Return what is known about matched bags of a law.
 
     Parameters
     ----------
@@ -148,11 +148,11 @@ def matched(
     diameter : float, default=1.0
         The largest distance between two outputs; for vectors, in units of twice their radius.
     shift : float, default=0.0
-        How far a row can move the average through bags without rows alone, in the same units.
+        How far a row can change the average through bags without rows alone, in the same units.
     shifted_share : float, default=0.0
         The share of rows that can.
     owner : str, default="matched"
-        Who asks, for the error message.
+        The name of the caller, for the error message.
 
     Returns
     -------
@@ -165,15 +165,15 @@ def matched(
     0.25113122
     """
     if not law.is_matched:
-        reason = 'it draws other bags with a row less. Use "any", or define pick.'
+        reason = 'it draws different bags if a row is gone. Use "any", or define pick.'
         raise refuse_value("coupling", owner, f"one of {NAMES[:2]} for {type(law.scheme).__name__}", "matched", reason)
     kinds, of_empty_bags = law.matched_noise, shifted_share * shift
     noise = sum(kind.share * kind.mean_square(diameter) for kind in kinds) + of_empty_bags
     per_variance = sum(kind.share * kind.per_variance for kind in kinds)
     weighted = sum(kind.share * kind.mean_square(diameter) / (kind.constant or law.constant) for kind in kinds)
     chance = law.largest_inclusion * diameter**2 + shift
-    words = "the same seed and names of {rows} with and without the {row}, so that bags without it stay as they are"
-    tail = "Bernstein's inequality for bags matched by the same seed and names of {rows}"
+    words = "if both fits have the same seed and {row} IDs, so that bags without the {row} stay the same"
+    tail = "Bernstein's inequality for the bags"
     return Matched(
         "matched",
         min(1.0, noise),
@@ -190,9 +190,9 @@ def matched(
 
 
 def with_shift(square: Any, n_bags: float, shift: float, share: float) -> Any:
-    """Add what bags without rows do if classes lose their only row: a share of the rows moves the average by a shift.
+    """Add the effect of bags without rows if classes lose their only row: for a share of the rows, a shift.
 
-    By Minkowski's inequality for the mean square over rows and draws; a single bag moves by 1 at most.
+    This is Minkowski's inequality for the mean square over rows and draws. A single bag changes by at most 1.
     """
     if shift == 0:
         return square
@@ -201,7 +201,7 @@ def with_shift(square: Any, n_bags: float, shift: float, share: float) -> Any:
 
 
 def as_coupling(value: Any, owner: str, law: ResolvedScheme | None = None, **about: float) -> Coupling:
-    """Return a coupling: the one that is given, or the one with that name; a matched one is worked out for its law."""
+    """Return the given coupling, or the one with that name; a matched one is computed for its law."""
     if isinstance(value, Matched) and law is None:
         return value
     if isinstance(value, Coupling):
@@ -213,5 +213,5 @@ def as_coupling(value: Any, owner: str, law: ResolvedScheme | None = None, **abo
     if value == "matched" and law is not None:
         return matched(law, **about, owner=owner)
     if value == "matched":
-        raise refuse_type("coupling", owner, "the coupling of a law", value, "matched(law) works it out.")
+        raise refuse_type("coupling", owner, "the coupling of a law", value, "use matched(law).")
     return known[value]

@@ -1,7 +1,7 @@
-"""Leaving out k rows at once: how far the bagged prediction moves, on average over sets of k rows and at most.
+"""Leaving out k rows at once: how far the bagged prediction changes, on average over sets of k rows and at most.
 
-Everything is worked out from the chances that a bag avoids given rows, in logarithms, so that a billion rows and a
-million of them left out are as quick as ten (docs/proofs.md, 15).
+Everything follows from the chances that a bag avoids given rows. They are computed in logarithms, so leaving out a
+million of a billion rows takes no longer than one of ten (docs/proofs.md, 15).
 """
 
 import math
@@ -11,23 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_bags, check_delta, check_epsilon, check_integer, refuse_value
+from stablebag._checks import as_fraction, check_bags, check_delta, check_epsilon, check_integer, refuse_value
 from stablebag._wording import ROWS, Noun, as_given, count_bags, number, paragraphs, preformatted, rounded_up
-from stablebag.proving.coupling import Coupling, Matched
+from stablebag.proving.coupling import Coupling, Matched, with_shift
+from stablebag.proving.outputs import AdaptiveOutputs
+from stablebag.proving.scope import Quantity
 from stablebag.resampling.components import MOST_LISTED, Components, log_chances, of_any_law
 from stablebag.resampling.law import ResolvedScheme
 
 
 @dataclass(frozen=True)
 class LeaveOut:
-    """What is proved of leaving out k rows, for outputs in an interval of length 1; made by `leave_out`.
+    """Bounds on the change without k rows, for outputs in an interval of length 1; made by `leave_out`.
 
     Attributes
     ----------
     law : ResolvedScheme
         The law of the bags of all rows.
     k : int
-        How many rows are left out.
+        The number of rows that are left out.
     parts : Components
         Bias and noise by component, per unit of variance, for matched bags.
     constant : float
@@ -43,7 +45,7 @@ class LeaveOut:
     worst_case: float
 
     def mean_square(self, n_bags: float = math.inf) -> float:
-        """Bound the mean over sets of k rows of the expected squared change, with so many matched bags."""
+        """Bound the mean over sets of k rows of the expected squared change, with this many matched bags."""
         n_bags = check_bags(n_bags, "mean_square")
         if math.isinf(n_bags):
             return self._derandomized
@@ -57,18 +59,21 @@ class LeaveOut:
         most = self.worst_case if math.isinf(n_bags) else 1.0
         return most if delta == 0 else min(most, math.sqrt(self.mean_square(n_bags) / delta))
 
-    def of_outputs(self, diameter: float, n_bags: float, coupling: Coupling) -> float:
-        """Bound the mean square for outputs within 1/2 of a point that are at most `diameter` apart."""
+    def of_outputs(self, diameter: float, n_bags: float, coupling: Coupling, shift: float = 0.0) -> float:
+        """Bound the mean square for outputs within 1/2 of a point that are at most `diameter` apart.
+
+        Bags without rows may change the average by a `shift` for another reason.
+        """
         derandomized = min(self.constant / 4, (self.worst_case * diameter) ** 2)
         if diameter == 1:
             derandomized = self._derandomized
         if math.isinf(n_bags):
-            return derandomized
+            return (math.sqrt(derandomized) + shift) ** 2
         if not isinstance(coupling, Matched):
-            return float(coupling.mean_square(derandomized, n_bags))
+            return float(coupling.mean_square((math.sqrt(derandomized) + shift) ** 2, n_bags))
         limit = self.parts.limit * diameter**2
         apart = (1 - 1 / n_bags) * derandomized + min(limit, self.parts.top / 4) / n_bags
-        return min(float(self.parts.mean_square(n_bags, limit=limit)), apart)
+        return float(with_shift(min(self.parts.mean_square(n_bags, limit=limit), apart), n_bags, shift, 1.0))
 
     def of_variance(self, variance: Any, n_bags: float = math.inf, limit: float | None = None) -> Any:
         """Bound the mean square by the variance of a bag's output over bags, at a point or for vectors."""
@@ -80,7 +85,7 @@ class LeaveOut:
 
 
 def leave_out(law: ResolvedScheme, k: int) -> LeaveOut:
-    """Return what is proved of leaving out k rows of a law that treats all rows alike.
+    """Return bounds on the change without k rows, for a law that treats all rows alike.
 
     The bags without the k rows follow the law of the other rows with the same bag size, or the same rate. On average
     over all sets of k rows, the squared change is at most `constant` times the variance of a bag's output.
@@ -90,7 +95,7 @@ def leave_out(law: ResolvedScheme, k: int) -> LeaveOut:
     law : ResolvedScheme
         The law of the bags of all rows.
     k : int
-        How many rows are left out.
+        The number of rows that are left out.
 
     Returns
     -------
@@ -106,11 +111,12 @@ def leave_out(law: ResolvedScheme, k: int) -> LeaveOut:
     owner = "leave_out"
     k = check_integer(k, "k", owner, minimum=1)
     if not law.is_symmetric:
-        reason = "which rows leave would change the law of the bags of the others."
+        reason = "its bags of the other rows would depend on which rows leave."
         raise refuse_value("law", owner, "one that treats all rows alike", str(law), reason)
     avoids = _log_avoidance(law, k) if k < law.n_samples else -math.inf
     if avoids == -math.inf:
-        raise refuse_value("k", owner, "so few that a bag can avoid them", k, "some bags must have none of these rows.")
+        reason = f"no bag of {law}, avoids {k:,} given rows. Use fewer rows or smaller bags."
+        raise refuse_value("k", owner, "small enough that a bag can avoid these rows", k, reason)
     worst = -math.expm1(avoids)
     parts = law.matched_components() if k == 1 else law.components_without(k, worst)
     if parts is None:
@@ -123,40 +129,67 @@ def leave_out(law: ResolvedScheme, k: int) -> LeaveOut:
 
 @dataclass(frozen=True, eq=False)
 class LeaveOutCertificate:
-    """What is proved about leaving out several rows at once, if which rows leave was random.
+    """A guarantee for leaving out several random rows at once.
 
-    Made by `Certificate.leave_out`. All sets of k rows are equally likely to leave; of rows that were chosen, such as
-    the oldest, only the worst case holds. With finitely many bags, the chance is also over the draw of bags and seeds.
+    Made by `Certificate.leave_out`. All sets of k rows are equally likely to leave. For chosen rows, such as the
+    oldest, only the worst case holds. With finitely many bags, the chance is also over the draw of bags and seeds.
 
     Attributes
     ----------
     certificate : Certificate
-        What holds of one row.
+        The guarantee for one row.
     proved : LeaveOut
-        What is proved for outputs in an interval of length 1.
+        The bounds for outputs in an interval of length 1.
+    delta_range : float
+        A bound on the share of the sets of k rows whose removal changes the range of predictions.
+    shift : float
+        How far bags without rows can change the average of a classifier when classes are gone.
 
     Examples
     --------
     >>> from stablebag import Certificate, Subbagging
     >>> certificate = Certificate(Subbagging(44), n_samples=442, n_bags=1000, coupling="matched")
     >>> print(certificate.leave_out(22).explain(delta=0.1))
-    For every learner, every data set of 442 rows and every test point: if which 22 rows leave was
-    random, the chance, over these rows and the draw of bags and seeds, that leaving them out
-    moves the prediction by more than 0.1215 is at most 0.1.
-    Proved by mean squares over all sets of 22 rows, and second moments of the bags, the same seed
-    and names of rows with and without the row, so that bags without it stay as they are
-    (subbagging, 44 of 442 rows: p = 0.09955, q = 0.000203; 1,000 bags; predictions in a range of
-    length 1).
-    Rows that were chosen can move it further: with infinitely many bags, no 22 rows move it by
-    more than 0.9063 (the chance that a bag has one of them).
+    At any test point, leaving out 22 random rows changes the prediction by more than 0.1215 with
+    a chance of at most 0.1. The chance is over which rows leave, and over the draw of bags and
+    seeds. This holds for every learner and every data set of 442 rows, if both fits have the same
+    seed and row IDs, so that bags without the row stay the same.
+    Proved by mean squares over all sets of 22 rows and second moments of the bags. Setting:
+    subbagging, 44 of 442 rows (p = 0.09955, q = 0.000203); 1,000 bags; predictions in a range of
+    length 1.
+    Chosen rows, such as the oldest, can change it by more. With infinitely many bags, no 22 rows
+    change it by more than 0.9063 (the chance that a bag has one of them).
     """
 
     certificate: Any
     proved: LeaveOut
+    delta_range: float = 0.0
+    shift: float = 0.0
+
+    @classmethod
+    def of(cls, certificate: Any, k: int) -> "LeaveOutCertificate":
+        """Return the guarantee for `k` rows, given that for one."""
+        k = check_integer(k, "k", "Certificate.leave_out", minimum=1)
+        outputs, law, noun = certificate.outputs, certificate.scheme, certificate.noun
+        proved, changing, shift = leave_out(law, k), 0.0, 0.0
+        if isinstance(outputs, AdaptiveOutputs):
+            known = outputs.delta_range if k == 1 else outputs.share_of_sets(law.n_samples, k)
+            if known is None:
+                raise ValueError(
+                    f"leave_out({k}) needs to know how many {noun.plural} move the range of predictions. That is known "
+                    "for certify(model) and Certificate.for_targets with ObservedRange or TrimmedRange. Otherwise use "
+                    "prediction_range=FixedRange(low, high)."
+                )
+            changing = known
+        if outputs.quantity in (Quantity.CLASS, Quantity.VECTOR) and law.empty_probability > 0:
+            # The bags without these k rows that have no rows at all, and give the classes that are left more.
+            empty = min(1.0, law.empty_probability / (1 - proved.worst_case)) if proved.worst_case < 1 else 1.0
+            shift = empty * outputs.diameter
+        return cls(certificate, proved, changing, shift)
 
     @property
     def k(self) -> int:
-        """How many rows are left out."""
+        """The number of rows that are left out."""
         return self.proved.k
 
     @property
@@ -170,12 +203,12 @@ class LeaveOutCertificate:
         return float(self.certificate.range_length)
 
     def epsilon(self, delta: float) -> float:
-        """Return the perturbation that at most a share `delta` of the sets of k rows exceeds.
+        """Return the change that at most a share `delta` of the sets of k rows exceeds.
 
         Parameters
         ----------
         delta : float
-            A share of all sets of k rows, in [0, 1]; with finitely many bags, a chance.
+            A share of all sets of k rows, in [0, 1]. With finitely many bags, it is a chance.
 
         Returns
         -------
@@ -185,17 +218,17 @@ class LeaveOutCertificate:
         delta = check_delta(delta, "LeaveOutCertificate.epsilon")
         if self.k == 1:
             return float(self.certificate.epsilon(delta))
-        if delta in (0, 1):
-            return 0.0 if delta else self.worst_case()
-        return min(self.worst_case(), self.rms() / math.sqrt(delta))
+        if delta == 1 or delta <= self.delta_range:
+            return 0.0 if delta == 1 else self.worst_case()
+        return min(self.worst_case(), self._rms_of_free_sets / math.sqrt(delta - self.delta_range))
 
     def delta(self, epsilon: float) -> float:
-        """Return the share of sets of k rows that can move the prediction by more than `epsilon`.
+        """Return the largest share of sets of k rows that can change the prediction by more than `epsilon`.
 
         Parameters
         ----------
         epsilon : float
-            A perturbation, in the units of the prediction.
+            A change, in the units of the prediction.
 
         Returns
         -------
@@ -206,29 +239,30 @@ class LeaveOutCertificate:
             return float(self.certificate.delta(epsilon))
         if epsilon >= self.worst_case():
             return 0.0
-        root = self.rms()
-        return 1.0 if root >= epsilon else (root / epsilon) ** 2
+        root = self._rms_of_free_sets
+        return 1.0 if root >= epsilon else min(1.0, (root / epsilon) ** 2 + self.delta_range)
 
     def mean(self) -> float:
-        """Return a bound on the mean over sets of k rows."""
+        """Return a bound on the mean change over sets of k rows."""
         return float(self.certificate.mean()) if self.k == 1 else self.rms()
 
     def rms(self) -> float:
-        """Return a bound on the root of the mean over sets of k rows of the expected squared perturbation."""
+        """Return a bound on the root of the mean over sets of k rows of the expected squared change."""
         if self.k == 1:
             return float(self.certificate.rms())
-        outputs, coupling, n_bags = self.certificate.outputs, self.certificate.coupling, self.certificate.n_bags
-        square = self.proved.of_outputs(outputs.diameter, n_bags, coupling)
-        return float(min(outputs.diameter, math.sqrt(square)) * outputs.width)
+        return min(
+            self.range_length, math.hypot(self._rms_of_free_sets, math.sqrt(self.delta_range) * self.range_length)
+        )
 
     def worst_case(self) -> float:
-        """Return the perturbation that no k rows exceed, whichever they are; with finitely many bags, the range."""
+        """Return the change that no k rows exceed, whichever they are; with finitely many bags, the range."""
         if self.k == 1:
             return float(self.certificate.worst_case())
-        return self._of_all_bags if math.isinf(self.certificate.n_bags) else self.range_length
+        is_better = math.isinf(self.certificate.n_bags) and self.delta_range == 0
+        return self._of_all_bags if is_better else self.range_length
 
     def explain(self, delta: float = 0.05) -> str:
-        """Explain in sentences what is promised for a share `delta` of the sets of k rows.
+        """Explain in sentences what is guaranteed for a share `delta` of the sets of k rows.
 
         Parameters
         ----------
@@ -242,33 +276,41 @@ class LeaveOutCertificate:
         of, epsilon = self.certificate, self.epsilon(check_delta(delta, "LeaveOutCertificate.explain"))
         noun, k, drawn = of.noun, self.k, math.isfinite(of.n_bags)
         several = f"{k:,} {noun.plural if k > 1 else noun.singular}"
-        verb, them = ("leave", "them") if k > 1 else ("leaves", "it")
-        data = f"every data set of {noun.count(self.n_samples)}{of.condition}"
-        over = f"these {noun.plural} and the draw of bags and seeds" if drawn else f"these {noun.plural}"
-        chance = f"the chance, over {over}, that leaving {them} out"
-        promise = (
-            f"{chance} moves {of.outputs.moved} more than {rounded_up(epsilon)}{of.outputs.unit} is at most "
-            f"{as_given(delta)}."
+        changed = f"{of.outputs.moved} more than {rounded_up(epsilon)}{of.outputs.unit}"
+        over = (
+            f"which {noun.plural} leave, and over the draw of bags and seeds" if drawn else f"which {noun.plural} leave"
+        )
+        guarantee = (
+            f"At any test point, leaving out {k:,} random {noun.plural if k > 1 else noun.singular} changes {changed} "
+            f"with a chance of at most {as_given(delta)}. The chance is over {over}. {of.holds_for()}"
         )
         if epsilon >= self.range_length > 0:
-            promise = f"nothing is promised for delta = {as_given(delta)}; the bound is vacuous."
-        bags = f", and second moments of the bags, {of.coupling.describe(noun)}" if drawn else ""
-        by = f"mean squares over all sets of {several}{bags}" if k > 1 else of.best(delta).proof.words
-        any_k = (
-            f"{noun.plural.capitalize()} that were chosen can move it further: with infinitely many bags, no {several} "
-            f"{'move' if k > 1 else 'moves'} it by more than {rounded_up(self._of_all_bags)}{of.outputs.unit} (the "
-            f"chance that a bag has {'one of them' if k > 1 else 'it'})."
-        )
-        return paragraphs(
-            [
-                f"For every learner, {data} and every test point: if which {several} {verb} was random, {promise}",
-                f"Proved by {by} ({of.describe_setting()}).",
-                any_k,
-            ]
-        )
+            guarantee = f"Nothing is guaranteed for delta = {as_given(delta)}. Use a larger delta, or smaller bags."
+        bags = " and second moments of the bags" if drawn else ""
+        proof = of.best(delta).proof.sentence if k == 1 else f"Proved by mean squares over all sets of {several}{bags}."
+        sentences = [guarantee, f"{proof} Setting: {of.describe_setting()}."]
+        kept = " that leave the range as it is" if self.delta_range > 0 else ""
+        if self._of_all_bags < self.range_length:
+            sentences.append(
+                f"Chosen {noun.plural}, such as the oldest, can change it by more. With infinitely many bags, no "
+                f"{several}{kept} {'change' if k > 1 else 'changes'} it by more than "
+                f"{rounded_up(self._of_all_bags)}{of.outputs.unit} (the chance that a bag has "
+                f"{'one of them' if k > 1 else 'it'})."
+            )
+        if self.delta_range > 0 and k > 1:
+            sentences.append(
+                f"At most {as_given(float(100 * as_fraction(self.delta_range)))}% of the sets of {several} change the "
+                "range of predictions. They are counted as changing the prediction."
+            )
+        if self.shift > 0 and k > 1:
+            sentences.append(
+                f"The bounds include {rounded_up(self.shift * of.outputs.width)} for bags without {noun.plural}, which "
+                "give all remaining classes the same probability. Subbagging and classical bagging have no such bags."
+            )
+        return paragraphs(sentences)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as a dictionary that JSON takes."""
+        """Return the certificate as a dictionary for JSON."""
         return {**self.certificate.to_dict(), "about": "random rows left out together", "n_left_out": self.k}
 
     def __str__(self) -> str:
@@ -279,8 +321,17 @@ class LeaveOutCertificate:
 
     @property
     def _of_all_bags(self) -> float:
+        """The largest change with infinitely many bags by any k rows that leave the range as it is."""
         outputs = self.certificate.outputs
-        return min(1.0, self.proved.worst_case) * float(outputs.diameter * outputs.width)
+        largest = min(outputs.diameter, self.proved.worst_case * outputs.diameter + self.shift)
+        return float(largest * outputs.width)
+
+    @property
+    def _rms_of_free_sets(self) -> float:
+        """The bound on the root mean square over the sets of k rows that leave the range as it is."""
+        outputs, coupling, n_bags = self.certificate.outputs, self.certificate.coupling, self.certificate.n_bags
+        square = self.proved.of_outputs(outputs.diameter, n_bags, coupling, self.shift)
+        return float(min(outputs.diameter, math.sqrt(square)) * outputs.width)
 
 
 # -------------------------------------------------------------------------------------------------------- two versions
@@ -288,7 +339,9 @@ class LeaveOutCertificate:
 
 @dataclass(frozen=True)
 class BetweenVersions:
-    """What is proved of two versions of a data set, for outputs in an interval of length 1; made by `between_versions`.
+    """Bounds on the change between two versions of a data set, for outputs in an interval of length 1.
+
+    Made by `between_versions`.
 
     Attributes
     ----------
@@ -305,7 +358,7 @@ class BetweenVersions:
     worst_case: float
 
     def mean_square(self, n_bags: float = math.inf, *, random_rows: bool = True) -> float:
-        """Bound the expected squared change with so many matched bags; for any rows if not `random_rows`."""
+        """Bound the expected squared change with this many matched bags; for any rows if not `random_rows`."""
         n_bags = check_bags(n_bags, "mean_square")
         square = min(self.random_rows, self.worst_case**2) if random_rows else self.worst_case**2
         return square if math.isinf(n_bags) else (1 - 1 / n_bags) * square + self.changed_bags / n_bags
@@ -319,20 +372,20 @@ class BetweenVersions:
 
 
 def between_versions(law: ResolvedScheme, n_gone: int, n_new: int) -> BetweenVersions:
-    """Return how far a prediction moves if some rows are gone and others are new, with the same seed and row IDs.
+    """Return how far a prediction changes if some rows are gone and others are new, with the same seed and row IDs.
 
-    The law is that of the first version. Bags of the second have the same size, or rows the same rate. `random_rows`
-    assumes that each row of both versions is as likely as any other to be gone or new. That is random churn; it is
-    false for rows that were chosen.
+    The law is that of the first version. Bags of the second version have the same size, or rows the same rate. The
+    bound `random_rows` assumes that each row of both versions is as likely as any other to be gone or new. That is
+    random churn; it is false for rows that were chosen.
 
     Parameters
     ----------
     law : ResolvedScheme
         The law of the bags of the first version.
     n_gone : int
-        How many of its rows are gone in the second version.
+        The number of its rows that are gone in the second version.
     n_new : int
-        How many rows of the second version are new.
+        The number of new rows in the second version.
 
     Returns
     -------
@@ -349,7 +402,7 @@ def between_versions(law: ResolvedScheme, n_gone: int, n_new: int) -> BetweenVer
     n_gone = check_integer(n_gone, "n_gone", owner, minimum=0)
     n_new = check_integer(n_new, "n_new", owner, minimum=0)
     if not law.is_symmetric:
-        reason = "which rows are gone would change the law of the bags of the others."
+        reason = "its bags of the other rows would depend on which rows are gone."
         raise refuse_value("law", owner, "one that treats all rows alike", str(law), reason)
     fixed = law.scheme.without_one(law.n_samples)  # the bag size as a number of rows, or the rate
     both, second = (fixed.resolve(law.n_samples + more) for more in (n_new, n_new - n_gone))
@@ -541,7 +594,7 @@ def _log_avoidance(law: ResolvedScheme, n_rows: int) -> float:
     """Return the logarithm of the chance that a bag has none of so many given rows."""
     found = law.log_avoidance(n_rows)
     if found is None:
-        reason = "it must say how many of some rows are in a bag: define count_law."
+        reason = "define count_law in your scheme, which says how many of some rows are in a bag."
         raise refuse_value("law", "leave_out", "one whose bags are known", str(law), reason)
     return found
 

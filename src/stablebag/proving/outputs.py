@@ -1,10 +1,11 @@
-"""What is known of a learner's outputs: the set in which they lie, and which rows can change it."""
+"""What is known about a learner's outputs: the set in which they lie, and which rows can change that set."""
 
 import math
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.stats import hypergeom
 
 from stablebag._checks import (
     as_array,
@@ -17,7 +18,16 @@ from stablebag._checks import (
     refuse_value,
 )
 from stablebag._wording import ROWS, Noun, at_most, number, rounded_up
-from stablebag.models.ranges import FixedRange, OutputRanges, as_prediction_range, as_units, diagonal
+from stablebag.models.ranges import (
+    FixedRange,
+    ObservedRange,
+    OutputRanges,
+    PredictionRange,
+    TrimmedRange,
+    as_prediction_range,
+    as_units,
+    diagonal,
+)
 from stablebag.proving import bounds
 from stablebag.proving.coupling import Coupling
 from stablebag.proving.scope import Quantity, Rerun, Scope
@@ -25,16 +35,14 @@ from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.units import Units
 
 # -------------------------------------------------------------------------------------------------------------- outputs
-# What is known about a learner's outputs: the set in which they lie, and which rows can change it.
-#
-# A certificate takes one of these. All provide what it needs: the largest distance `length` of two outputs, the `width`
-# by which everything is divided, the share `delta_range` of rows that change the set and their `reach`, the `shift` due
-# to bags without rows, and words.
+# A certificate takes one of these classes. Each provides what a certificate needs: the largest distance `length` of two
+# outputs, the `width` by which everything is divided, the share `delta_range` of rows that change the set and their
+# `reach`, the `shift` due to bags without rows, and words.
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Outputs in an interval that is known before any data are seen.
+    """Outputs in an interval that is known before seeing any data.
 
     Parameters
     ----------
@@ -48,25 +56,27 @@ class Outputs:
     shift: ClassVar[float] = 0.0
     shifted_share: ClassVar[float] = 0.0
     quantity: ClassVar[Quantity] = Quantity.NUMBER
-    is_vector: ClassVar[bool] = False  # whether distances are Euclidean ones
-    is_fixed: ClassVar[bool] = True  # no row, not even a new one, changes the interval
-    unit: ClassVar[str] = ""  # of every epsilon, if it is not that of the prediction
+    is_vector: ClassVar[bool] = False  # whether distances are Euclidean
+    is_fixed: ClassVar[bool] = True  # no row changes the interval, not even a new one
+    unit: ClassVar[str] = ""  # of every epsilon, if it differs from the unit of the prediction
     moved: ClassVar[str] = "the prediction by"  # more than epsilon
-    tail: ClassVar[str] = ""  # what bounds the noise of the bags, if it is not what the coupling says
+    tail: ClassVar[str] = ""  # the inequality for the bagging noise, if it is not that of the coupling
 
     def __post_init__(self) -> None:
-        reason = "it is the length of the interval of predictions. If there is none, use UnboundedOutputs()."
+        reason = (
+            "it is the length of the interval of predictions. For predictions without limits, use UnboundedOutputs()."
+        )
         length = check_real(self.length, "range_length", "Certificate", finite=True, reason=reason)
-        object.__setattr__(self, "length", length)  # which may have been a fraction smaller than all floats
+        object.__setattr__(self, "length", length)  # a Fraction may have been smaller than all floats
 
     @property
     def radius(self) -> float:
-        """All outputs are within this distance of some point, so that their variance is at most its square."""
+        """All outputs are within this distance of some point, so their variance is at most its square."""
         return self.length / 2
 
     @property
     def width(self) -> float:
-        """Twice the radius: the unit in which outputs have a variance of at most 1/4."""
+        """Twice the radius. In this unit, outputs have a variance of at most 1/4."""
         return self.length
 
     @property
@@ -76,19 +86,19 @@ class Outputs:
 
     @property
     def reach(self) -> float:
-        """How far a prediction can move at all."""
+        """How far a prediction can change at all."""
         return self.length
 
     def for_rows(self, n_samples: int) -> "Outputs":
-        """Return the same outputs, with shares of so many rows rounded up to whole rows."""
+        """Return the same outputs, with shares rounded up to whole rows of this many."""
         return self
 
     def noise(self, coupling: Coupling, n_bags: float, share: Any) -> Any:
-        """Return what the noise of bags exceeds with probability at most `share`, in units of the width."""
+        """Return what the bagging noise exceeds with probability at most `share`, in units of the width."""
         return coupling.radius(n_bags, share)
 
     def theorem(self, derandomized: bool) -> str:
-        """Return the theorem that such outputs need in addition to those for an interval."""
+        """Return the theorem that these outputs need in addition to those for an interval."""
         return ""
 
     def condition(self, law: ResolvedScheme, noun: Noun = ROWS) -> str:
@@ -100,12 +110,15 @@ class Outputs:
         return f"predictions in a range of length {number(self.length)}"
 
     def describe_shift(self, n_samples: int, noun: Noun = ROWS) -> str:
-        """Say which part of the bounds is due to bags without rows, if any."""
+        """Say how much of the bounds is due to bags without rows, if any."""
         return describe_shift(self.shift, self.shifted_share, n_samples, noun)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the kind of outputs and its numbers as a dictionary that JSON takes."""
-        numbers = {name: value if math.isfinite(value) else None for name, value in asdict(self).items()}
+        """Return the kind of outputs and its numbers as a dictionary for JSON."""
+        numbers = {name: None if value == math.inf else value for name, value in asdict(self).items()}
+        if "ends" in numbers:
+            ends = numbers.pop("ends")
+            numbers |= {} if ends is None else {"ends": [list(end) for end in ends]}
         return {"kind": type(self).__name__, **numbers}
 
 
@@ -120,23 +133,33 @@ class AdaptiveOutputs(Outputs):
     delta_range : float, default=0.0
         The share of rows whose removal changes the interval.
     reach : float, default=inf
-        How far such a row can move a prediction: `length` if the interval does not reach further without a row.
+        How far such a row can change a prediction: `length` if the interval never reaches further without a row.
+    ends : tuple of pairs of int or None, default=None
+        For each end of the interval: how many rows are at the end or beyond, and how many of them must be left out to
+        move it. None if that is not known, or if the interval can grow without some rows.
     """
 
     delta_range: float = 0.0  # type: ignore[misc]
     reach: float = math.inf
+    ends: tuple[tuple[int, int], ...] | None = None
 
     is_fixed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_delta(self.delta_range, "Certificate", name="delta_range")
-        reach = check_real(self.reach, "reach", "Certificate", low=self.length, reason="no less than range_length.")
+        reach = check_real(self.reach, "reach", "Certificate", low=self.length, reason="use at least range_length.")
         object.__setattr__(self, "reach", reach)
 
     def for_rows(self, n_samples: int) -> "AdaptiveOutputs":
         rows = math.ceil(as_share(self.delta_range, n_samples) * n_samples)
         return replace(self, delta_range=rows / n_samples, reach=self.reach if rows else self.length)
+
+    def share_of_sets(self, n_samples: int, k: int) -> float | None:
+        """Bound the share of the sets of k rows whose removal changes the interval; None if it is not known."""
+        if self.ends is None:
+            return None
+        return min(1.0, sum(float(hypergeom.sf(needed - 1, n_samples, rows, k)) for rows, needed in self.ends))
 
     def theorem(self, derandomized: bool) -> str:
         return f"Theorem {13 if derandomized else 20} for the range"
@@ -159,11 +182,11 @@ class ClassOutputs(Outputs):
     length : float, default=1.0
         One, because probabilities are in [0, 1].
     shift : float, default=0.0
-        How far bags without rows alone move the average of a classifier when a class loses its only row.
+        How far bags without rows change the average of a classifier when a class loses its only row.
     shifted_share : float, default=0.0
         The share of the rows that are the only ones of their class.
     several : bool, default=False
-        Whether units of several rows are left out, which may be of several classes.
+        Whether groups of rows are left out, which may contain several classes.
     """
 
     shift: float = 0.0  # type: ignore[misc]
@@ -171,6 +194,7 @@ class ClassOutputs(Outputs):
     several: bool = False
 
     quantity: ClassVar[Quantity] = Quantity.CLASS
+    moved: ClassVar[str] = "the probability of a given class by"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -182,7 +206,7 @@ class ClassOutputs(Outputs):
 
 @dataclass(frozen=True)
 class UnboundedOutputs(Outputs):
-    """Outputs without any bounds: epsilon is in units of their range at the test point, over all bags (Theorem 12)."""
+    """Outputs without limits: epsilon is in units of their range at the test point, over all bags (Theorem 12)."""
 
     quantity: ClassVar[Quantity] = Quantity.RELATIVE
     is_fixed: ClassVar[bool] = False
@@ -190,31 +214,31 @@ class UnboundedOutputs(Outputs):
 
     def __post_init__(self) -> None:
         if self.length != 1.0:
-            reason = "the unit is then the range of the outputs. Leave the length out."
+            reason = "the unit is then the range of the outputs. Leave out range_length."
             raise refuse_value("range_length", "Certificate", "1 for unbounded outputs", self.length, reason)
 
     def theorem(self, derandomized: bool) -> str:
         return f"Theorem {12 if derandomized else 19} for unbounded outputs"
 
     def describe(self, law: ResolvedScheme, noun: Noun = ROWS) -> str:
-        empty = f", of which one without {noun.plural} predicts 0" if law.empty_probability > 0 else ""
+        empty = f"; a bag without {noun.plural} predicts 0" if law.empty_probability > 0 else ""
         return f"the range is over all bags{empty}"
 
 
 @dataclass(frozen=True)
 class VectorOutputs(Outputs):
-    """Vectors within some distance of a point: distances between them are Euclidean (docs/proofs.md, 5).
+    """Vectors within some distance of a point, with Euclidean distances between them (docs/proofs.md, 5).
 
     Parameters
     ----------
     length : float or None, default=None
-        The largest distance between two of them; None stands for twice the radius.
+        The largest distance between two vectors; None stands for twice the radius.
     shift : float, default=0.0
-        How far bags without rows alone move the average of a classifier when a class loses its only row.
+        How far bags without rows change the average of a classifier when a class loses its only row.
     shifted_share : float, default=0.0
         The share of the rows that may be the only ones of their class.
     radius : float, default=1.0
-        All of them are within this distance of some point.
+        All vectors are within this distance of some point.
 
     Examples
     --------
@@ -240,7 +264,7 @@ class VectorOutputs(Outputs):
         radius = check_real(self.radius, "radius", "VectorOutputs", finite=True)
         length = 2 * radius if self.length is None else check_real(self.length, "length", "VectorOutputs")
         if length > 2 * radius:
-            reason = "two points within a radius of a third are at most twice that apart."
+            reason = "two points within that radius of a third are at most twice as far apart."
             raise refuse_value("length", "VectorOutputs", f"at most 2 * radius={2 * radius:g}", length, reason)
         object.__setattr__(self, "radius", radius)
         object.__setattr__(self, "length", length)
@@ -250,7 +274,7 @@ class VectorOutputs(Outputs):
     def of_classes(
         cls, n_classes: int, law: ResolvedScheme, *, n_lost: int = 1, share_lonely: float = 1.0
     ) -> "VectorOutputs":
-        """Return the vectors of class probabilities, or of votes, if a share of rows may be alone in their class."""
+        """Return the vectors of class probabilities or votes, where a share of rows may be alone in their class."""
         length = math.sqrt(2.0) if n_classes > 1 else 0.0
         shift = min(length, bounds.empty_bags_shift(law.empty_without_a_row, n_classes, n_lost, vector=True))
         return cls(length, radius=bounds.simplex_radius(n_classes), shift=shift, shifted_share=share_lonely)
@@ -270,12 +294,12 @@ class VectorOutputs(Outputs):
         return condition_on_classes(self.shift, self.shifted_share, law, noun)
 
     def describe(self, law: ResolvedScheme, noun: Noun = ROWS) -> str:
-        return f"outputs within {at_most(self.radius)} of a point"
+        return f"vectors within {at_most(self.radius)} of a point"
 
 
 @dataclass(frozen=True)
 class BoxOutputs(AdaptiveOutputs):
-    """Vectors of several outputs, each clipped to an interval of its own (docs/proofs.md, 5).
+    """Vectors of several outputs, each clipped to its interval (docs/proofs.md, 5).
 
     Parameters
     ----------
@@ -286,7 +310,7 @@ class BoxOutputs(AdaptiveOutputs):
     reach : float, default=inf
         The largest distance between a point of the box and one of the box without a row.
     of_targets : bool, default=True
-        Whether the box is taken from the targets; otherwise it is the same for every data set.
+        Whether the box is taken from the targets. Otherwise it is the same for every data set.
 
     Examples
     --------
@@ -305,14 +329,16 @@ class BoxOutputs(AdaptiveOutputs):
 
     @classmethod
     def for_targets(cls, y: Any, rule: Any, groups: Any, owner: str) -> "tuple[Units, BoxOutputs]":
-        """Return what is left out, and the box to which outputs are clipped."""
+        """Return the units that are left out, and the box to which outputs are clipped."""
         table = as_reals(y, "y", owner, "a table of numbers, one column for each output")
         if table.ndim != 2 or len(table) < 2 or table.shape[1] < 1:
             raise refuse_value("y", owner, "a table of at least two rows, one column for each output", table.shape)
         ranges = rule if isinstance(rule, OutputRanges) else OutputRanges.of(rule, table.shape[1], owner)
         units, (low, high) = as_units(groups, table[:, 0]), ranges(table)
         of_targets = not all(isinstance(each, FixedRange) for each in ranges.ranges)
-        return units, cls(diagonal(high - low), *ranges.change(table, units), of_targets)
+        ends = [ends_of(each, column, units) for each, column in zip(ranges.ranges, table.T, strict=True)]
+        known = None if None in ends else tuple(end for each in ends if each for end in each)
+        return units, cls(diagonal(high - low), *ranges.change(table, units), known, of_targets)
 
     def noise(self, coupling: Coupling, n_bags: float, share: Any) -> Any:
         return vector_noise(n_bags, share, self.diameter)
@@ -326,7 +352,7 @@ class BoxOutputs(AdaptiveOutputs):
     def describe(self, law: ResolvedScheme, noun: Noun = ROWS) -> str:
         changing = round(self.delta_range * law.n_samples)
         middle = f", the middle of a box that {changing:,} of the {noun.plural} can change" if changing else ""
-        return f"outputs within {at_most(self.radius)} of a point{middle}"
+        return f"vectors within {at_most(self.radius)} of a point{middle}"
 
 
 _KINDS = {
@@ -336,7 +362,7 @@ _KINDS = {
 
 
 def vector_noise(n_bags: float, share: Any, diameter: float) -> Any:
-    """Return the noise of bags for vectors, in units of twice their radius, however bags are coupled."""
+    """Return the bagging noise of vectors for any coupling, in units of twice their radius."""
     return bounds.mcdiarmid(n_bags, share, 0.5, diameter)
 
 
@@ -345,19 +371,47 @@ def outputs_from_dict(values: Any) -> Outputs:
     if not isinstance(values, dict) or not isinstance(values.get("kind"), str) or values["kind"] not in _KINDS:
         expected = f"a dictionary whose kind is one of {sorted(_KINDS)}"
         raise refuse_type("outputs", "Certificate.from_dict", expected, values)
-    numbers = {name: math.inf if value is None else value for name, value in values.items() if name != "kind"}
-    kind = _KINDS[values["kind"]]
+    numbers: dict[str, Any] = {
+        name: math.inf if value is None else value for name, value in values.items() if name != "kind"
+    }
+    kind, ends = _KINDS[values["kind"]], numbers.get("ends")
+    if isinstance(ends, list) and all(isinstance(end, list) for end in ends):
+        numbers["ends"] = tuple(map(tuple, ends))
     if not set(numbers) <= set(kind.__dataclass_fields__):
         expected = f"a dictionary of {sorted(kind.__dataclass_fields__)} and the kind"
         raise refuse_value("outputs", "Certificate.from_dict", expected, values)
     try:
         return kind(**numbers)
     except TypeError as error:
-        raise refuse_type("outputs", "Certificate.from_dict", "as to_dict returns them", values, str(error)) from None
+        expected = "the outputs that to_dict returned"
+        raise refuse_type("outputs", "Certificate.from_dict", expected, values, str(error)) from None
+
+
+def ends_of(rule: PredictionRange, y: np.ndarray, units: Units) -> tuple[tuple[int, int], ...] | None:
+    """Return for each end of a range how many units reach it, and how many must leave to move it; None if not known.
+
+    >>> y = np.array([1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 5.0, 9.0])
+    >>> ends_of(ObservedRange(), y, as_units(None, y)), ends_of(TrimmedRange(2), y, as_units(None, y))
+    (((2, 2), (1, 1)), ((2, 1), (3, 2)))
+    """
+    if type(rule) is FixedRange:
+        return ()
+    if type(rule) not in (ObservedRange, TrimmedRange):
+        return None
+    rank = rule.rank if isinstance(rule, TrimmedRange) else 1
+    low, high = rule(y)
+    ends = []
+    for reaching in (y <= low, y >= high):
+        held = np.sort(np.bincount(units.of_rows[reaching]))[::-1]
+        held = held[held > 0]
+        # The end stays as long as `rank` targets reach it. Units that hold the most of them move it the soonest.
+        needed = 1 + int(np.searchsorted(np.cumsum(held), held.sum() - rank, side="right"))
+        ends.append((len(held), needed))
+    return tuple(ends)
 
 
 def _check_shift(outputs: Any) -> None:
-    """Check what bags without rows add; it takes a shift and rows that have one."""
+    """Check the shift, and set it to zero if no row has one."""
     check_real(outputs.shift, "shift", "Certificate", high=outputs.length)
     check_delta(outputs.shifted_share, "Certificate", name="shifted_share")
     if outputs.shift == 0 or outputs.shifted_share == 0:
@@ -366,7 +420,7 @@ def _check_shift(outputs: Any) -> None:
 
 
 def condition_on_classes(shift: float, shifted_share: float, law: ResolvedScheme, noun: Noun = ROWS) -> str:
-    """Say which classes a certificate is about, if bags without rows depend on them."""
+    """Say for which classes a certificate holds, if bags without rows depend on them."""
     if law.empty_probability == 0:
         return ""
     if shifted_share == 1:  # whatever the sizes of the classes
@@ -375,26 +429,20 @@ def condition_on_classes(shift: float, shifted_share: float, law: ResolvedScheme
 
 
 def describe_shift(shift: float, shifted_share: float, n_samples: int, noun: Noun = ROWS) -> str:
-    """Say what bags without rows add to a bound, and why; nothing if they add nothing."""
+    """Say what bags without rows add to a bound, and why."""
     if shift == 0:
         return ""
     lonely, one, many = round(shifted_share * n_samples), noun.singular, noun.plural
-    rows = (
-        f"one {one} is the only one of its class"
-        if lonely == 1
-        else f"{lonely:,} {many} are each the only one of its class"
-    )
-    if shifted_share == 1:
-        rows = f"any {one} may be the only one of its class"
+    rows = f"one {one} is" if lonely == 1 else f"{lonely:,} {many} are each"
+    rows = f"any {one} may be" if shifted_share == 1 else rows
     return (
-        f"Bags without {many} give all classes the same probability, and {rows}: by such bags alone, leaving it out "
-        f"moves the output by up to {rounded_up(shift)}. The bounds include that. Subbagging and classical bagging "
-        "have no such bags."
+        f"The bounds include {rounded_up(shift)} for bags without {many}: such bags give all classes the same "
+        f"probability, and {rows} the only one of its class. Subbagging and classical bagging have no such bags."
     )
 
 
 # --------------------------------------------------------------------------------------------------------------- labels
-# What class labels say before any learner sees them: how many classes there are, and which units have one alone.
+# What follows from class labels alone: how many classes there are, and which units are the only ones of a class.
 
 
 @dataclass(frozen=True)
@@ -426,7 +474,7 @@ class Labels:
 
     @classmethod
     def of(cls, y: Any, groups: Any, owner: str) -> "Labels":
-        """Read labels; `groups` are units, the name of each row's unit, or None."""
+        """Read labels; `groups` are units, the group of each row, or None."""
         labels = as_array(y, "y", owner, "a one-dimensional array of at least two labels")
         if labels.ndim != 1 or len(labels) < 2:
             raise refuse_value("y", owner, "a one-dimensional array of at least two labels", labels.shape)
@@ -441,16 +489,13 @@ class Labels:
         return self.n_lonely / len(self.units)
 
     def shift(self, chance: float, *, vector: bool = False) -> float:
-        """Return how far bags without rows alone can move the average when a class is gone."""
+        """Return how far bags without rows can change the average when a class is gone."""
         return bounds.empty_bags_shift(chance, self.n_classes, self.n_lost, vector=vector)
 
 
 # --------------------------------------------------------------------------------------------------------------- scopes
-# What a measurement of an average over bags, or a bound on it, is about.
-
-
 def scope_of(average: Any, *, vector: bool = False) -> Scope:
-    """Return the scope of leaving rows out of an average over bags; per class or output, or as a vector of them."""
+    """Return the scope of leaving rows out of an average over bags, for each output or for the vector of them."""
     n, classes, n_lost = average.law.n_samples, average.classes, 1
     shift, length = 0.0, None if average.interval is None else average.interval[1] - average.interval[0]
     quantity = Quantity.NUMBER
@@ -471,9 +516,9 @@ def scope_of(average: Any, *, vector: bool = False) -> Scope:
 
 
 def length_and_changes(rule: Any, y: np.ndarray, units: Units) -> tuple[float, float]:
-    """Return the length of the range that a rule makes of targets, and the share of units that change it.
+    """Return the length of the range of some targets, and the share of units that change it.
 
-    Of several outputs it is the diagonal of their box, and the share of units that change any of their ranges.
+    For several outputs, it is the diagonal of their box, and the share of units that change any of their ranges.
     """
     owner = "leave_one_out_refit"
     if y.ndim > 1:

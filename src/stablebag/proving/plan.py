@@ -17,29 +17,30 @@ from stablebag._checks import (
 )
 from stablebag._wording import count_bags, paragraphs, preformatted, rounded_up, written_size
 from stablebag.proving import bounds
-from stablebag.proving.certificate import Certificate, first_step, replace_bags
+from stablebag.proving.certificate import Certificate, enough_bags, first_step, replace_bags
 from stablebag.proving.coupling import Coupling
 from stablebag.proving.error_bounds import ErrorPlan, plan_error
 from stablebag.proving.leave_out import VersionsCertificate
 from stablebag.resampling.law import ResamplingScheme, ResolvedScheme
 from stablebag.resampling.schemes import SCHEMES, as_law
 
-_NUMBERS = tuple(step * 10**power for power in range(2, 9) for step in (1, 3))  # of bags, for other options
-_MOST_OPTIONS = 5
-_SPARED = 1.01  # the part of epsilon that is left for fewer bags
+_NUMBERS = tuple(step * 10**power for power in range(1, 9) for step in (1, 3))  # of bags, for other options
+_FEWER = 3  # options with fewer bags than the plan
+_NEARLY = 0.95  # of the largest bags: the last few percent of their size take most of the bags
+_TOLERANCE = 0.02  # of the size of a bag, for the search
 _MOST_REPLACED = 10**6
-_MANY_BAGS = 10**9  # a plan that needs more bags is not offered
+_FEW_ROWS = 1000  # with more rows that may exceed epsilon, sizes are searched for by second moments, which are faster
 
 
 _CALM = (
-    "The share of the rows in a bag decides: if the same share of rows is replaced, more rows do not make a retraining "
-    "calmer."
+    "The share of the rows in a bag decides: if the same share of rows is replaced, more rows do not make predictions "
+    "change less."
 )
 
 
 @dataclass(frozen=True)
 class PlanOption:
-    """One way to meet a request: bags of a size, so many of them.
+    """One way to get the guarantee: a bag size and a number of bags.
 
     Attributes
     ----------
@@ -48,9 +49,10 @@ class PlanOption:
     n_bags : int or float
         The number of bags.
     epsilon : float
-        What is then proved.
+        What is then guaranteed: at most a share `delta` of the rows changes a prediction by more; with churn, `delta`
+        is the chance that a prediction changes by more.
     price : float
-        How much less it would be with infinitely many bags.
+        How much lower epsilon would be with infinitely many bags.
     """
 
     bag_size: int | float
@@ -61,24 +63,25 @@ class PlanOption:
 
 @dataclass(frozen=True)
 class Plan:
-    """A scheme and a number of bags that meet the request (epsilon, delta), and the certificate that says so.
+    """A scheme and a number of bags for which (epsilon, delta)-stability is proved, with the certificate.
 
-    Made by `plan`; print it to see what to use and what is then proved.
+    Made by `plan`. Print it to see what to use and what is then guaranteed.
 
     Attributes
     ----------
     scheme : ResamplingScheme
         How to draw bags.
     n_bags : int or math.inf
-        How many.
+        How many bags to draw.
     certificate : Certificate or VersionsCertificate
-        What is then proved.
+        What is then guaranteed.
     epsilon : float
-        The perturbation that was asked for.
+        The epsilon that you asked for.
     delta : float
-        The share of rows that was asked for.
+        The delta that you asked for.
     options : tuple of PlanOption
-        Other ways to meet the request: with fewer bags, bags must be smaller.
+        Ways to get the same guarantee, by their number of bags. The plan is one of them. Fewer bags have to be smaller;
+        the last option has as many bags as were allowed.
     """
 
     scheme: ResamplingScheme | ResolvedScheme
@@ -89,16 +92,22 @@ class Plan:
     options: tuple[PlanOption, ...] = ()
 
     def explain(self) -> str:
-        """Explain in sentences what to use, and what is then proved."""
+        """Explain in sentences what to use and what is then guaranteed."""
         return str(self)
 
     def __str__(self) -> str:
-        fewer = [f"{option.n_bags:,} of {written_size(option.bag_size)} rows" for option in reversed(self.options[:-1])]
         if isinstance(self.certificate, VersionsCertificate):
             use = [f"Use {self.certificate.law}, with {count_bags(self.n_bags)}, in both versions. {_CALM}"]
             return f"{paragraphs(use)}\n{self.certificate.explain(self.delta)}"
+
+        def ways(options: list[PlanOption]) -> str:
+            return ", ".join(f"{count_bags(each.n_bags)} of {written_size(each.bag_size)} rows" for each in options)
+
+        fewer = [option for option in self.options if option.n_bags < self.n_bags]
+        more = [option for option in self.options if option.n_bags > self.n_bags]
         use = [f"Use {self.certificate.scheme}, with {count_bags(self.n_bags)}."]
-        use += [f"Fewer bags keep the promise if they are smaller: {', '.join(fewer)}."] if fewer else []
+        use += [f"Fewer bags have to be smaller: {ways(fewer[::-1])}."] if fewer else []
+        use += [f"More bags can be a little larger: {ways(more)}."] if more else []
         return f"{paragraphs(use)}\n{self.certificate.explain(self.delta)}"
 
     def _repr_html_(self) -> str:
@@ -149,27 +158,28 @@ def plan(
     lipschitz: float = 1.0,
     upper: float = 1.0,
 ) -> Plan | ErrorPlan:
-    """Find a large bag size, and then the smallest number of bags, that certify (epsilon, delta)-stability.
+    """Find a large bag size, and a small number of bags, for which (epsilon, delta)-stability is proved.
 
-    Large bags cost the least accuracy but the most stability; many bags cost time. From some number on, more matched
-    bags lower epsilon by less than 1 %. So this takes the largest bags that can be certified for epsilon / 1.01 with
-    `max_bags` of them, and then the fewest bags of that size that are enough for epsilon.
+    Large bags usually predict better, but with them single rows can move predictions further. Many bags take time. So
+    `plan` looks for the largest bags that are proved with `max_bags` of them, takes 95 % of that size, and then the
+    fewest bags that are proved at this size. The last 5 % would take most of the bags.
 
     Parameters
     ----------
     n_samples : int
         The number of training rows.
     epsilon : float or None, default=None
-        The perturbation that few rows may exceed, in the units of the prediction.
+        How far a prediction may change when a row is left out, in the units of the prediction.
     delta : float or None, default=None
-        The share of the training rows that may exceed it, in [0, 1]; not a confidence level.
+        The share of the training rows that may change it more, in [0, 1]; not a confidence level.
     scheme : {"subbagging", "bernoulli", "classical", "poissonized"} or ResamplingScheme, default="subbagging"
         How bags are drawn. A scheme object keeps its own bag size, so only the number of bags is planned. Bags drawn
         with replacement are planned with at most as many draws as there are rows.
     max_bags : int or math.inf, default=10000
-        The largest number of bags that you can afford; ``math.inf`` plans for derandomized bagging.
+        The largest number of bags that you can afford. ``math.inf`` plans for averaging over all bags, and then takes
+        the largest bags that are proved.
     max_bag_size : int or None, default=None
-        The largest bag that you can afford to fit a learner to; None is all rows but one.
+        The largest bag that you can afford to fit a learner to. None allows all rows but one.
     range_length : float, default=1.0
         As in `Certificate`.
     delta_range : float, default=0.0
@@ -177,11 +187,11 @@ def plan(
     coupling : {"any", "independent", "matched"} or None, default=None
         As in `Certificate`. None is "matched" if the scheme draws matched bags, and "any" otherwise.
     churn : float or None, default=None
-        Plan for a retraining in place of leaving out one row: this share of the rows leaves, chosen at random, and as
-        many others come. Then `delta` is the chance that a prediction changes by more than `epsilon` between the two
-        versions, which have the same seed, row IDs and bag size (`compare_versions`).
+        Plan for a refit on a new version of the data instead of leaving out one row: this share of the rows leaves,
+        chosen at random, and as many others come. Then `delta` is the chance that a prediction changes by more than
+        `epsilon` between the two versions, which have the same seed, row IDs and bag size (`compare_versions`).
     error_width : float or None, default=None
-        Plan for the error in place of stability, without `epsilon` and `delta`: for subbags with which the error of the
+        Plan for the error instead of stability, without `epsilon` and `delta`: for subbags with which the error of the
         fitted model on new rows has a proved interval of this width (`leave_one_out_error`).
     confidence_level : float, default=0.95
         With `error_width`: the confidence level of that interval.
@@ -194,13 +204,12 @@ def plan(
     Returns
     -------
     Plan or ErrorPlan
-        With `scheme` and `n_bags`; without `error_width` with the `certificate`, and `options` with fewer and smaller
-        bags.
+        With `scheme` and `n_bags`. A `Plan` also has the `certificate`, and `options`, which lists other ways.
 
     Examples
     --------
-    The three regimes of the paper, for 10,000 rows and infinitely many bags. A moderate request allows bags in
-    proportion to the data; a strict one needs massive subsampling, and a mild one only minimal subsampling:
+    The three regimes of the paper, for 10,000 rows and all bags. A moderate request allows bags in proportion to the
+    data, a strict one needs very small bags, and a mild one allows nearly all rows:
 
     >>> import math
     >>> from stablebag import plan
@@ -211,11 +220,11 @@ def plan(
     >>> plan(10_000, epsilon=0.2, delta=0.05, max_bags=math.inf).scheme
     Subbagging(bag_size=9920)
 
-    A retraining in which 1% of the rows are replaced at random:
+    A new version in which 1% of the rows are replaced at random:
 
     >>> calm = plan(10_000, epsilon=0.1, delta=0.1, churn=0.01)
     >>> calm.scheme, calm.n_bags
-    (Subbagging(bag_size=1499), 8335)
+    (Subbagging(bag_size=1451), 6600)
 
     Bags for which the error of the fitted model, for a loss from 0 to 1, has a proved interval of width 0.2:
 
@@ -228,31 +237,26 @@ def plan(
     Larger or smaller bags need other numbers of rows: 13,185 rows for bags of 50% of them, 1,415
     rows for bags of 10% of them, 474 rows for bags of 1% of them.
 
-    Finitely many bags take a part of epsilon, which enough of them make small:
+    With finitely many bags:
 
-    >>> print(plan(10_000, epsilon=0.05, delta=0.05))
-    Use subbagging, 8,305 of 10,000 rows, with 3,323 bags.
-    Fewer bags keep the promise if they are smaller: 3,000 of 7,499 rows, 1,000 of 2,499 rows, 300
-    of 749 rows, 100 of 249 rows.
-    For every learner, every data set of 10,000 rows and every test point: the chance, over the
-    draw of bags and seeds, that leaving out a row moves the prediction by more than 0.05 is at
-    most 0.05 on average over the rows.
-    Proved by second moments of the bags, the same seed and names of rows with and without the
-    row, so that bags without it stay as they are (subbagging, 8,305 of 10,000 rows: p = 0.8305, q
-    = 1.41e-05; 3,323 bags; predictions in a range of length 1).
-    3,323 bags are enough for this proof: more would lower it by at most 1 %. With infinitely
-    many, a sharper proof gives 0.03948.
-    The mean over rows, in expectation over bags and seeds, is at most 0.01118 (second moments of
-    the bags).
-    Replacing a row by another that takes its name moves it by at most 0.8306, in expectation over
-    the bags; for independent rows from one distribution, by at most 0.02236 in expectation
-    (Corollary 17).
+    >>> found = plan(1000, epsilon=0.2, delta=0.05)
+    >>> found.scheme, found.n_bags
+    (Subbagging(bag_size=870), 120)
+    >>> for option in found.options:
+    ...     print(f"{option.n_bags:>6} bags of {option.bag_size} rows")
+        10 bags of 40 rows
+        30 bags of 206 rows
+       100 bags of 781 rows
+       120 bags of 870 rows
+     10000 bags of 915 rows
     """
     n_samples = check_samples(n_samples, "plan")
     range_length = check_real(range_length, "range_length", "plan", open_low=True, finite=True)
     if error_width is not None:
         given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "coupling": coupling, "churn": churn}
-        given |= {"scheme": None if scheme == "subbagging" else scheme, "delta_range": delta_range or None}
+        is_zero = isinstance(delta_range, int | float) and delta_range == 0
+        is_usual = isinstance(scheme, str) and scheme == "subbagging"
+        given |= {"scheme": None if is_usual else scheme, "delta_range": None if is_zero else delta_range}
         if max_bag_size is not None:
             max_bag_size = check_integer(max_bag_size, "max_bag_size", "plan", minimum=1)
         return plan_error(
@@ -264,7 +268,7 @@ def plan(
         raise refuse_type(name, "plan", "a number", None, "give epsilon and delta, or error_width.")
     epsilon = check_epsilon(epsilon, "plan", open_low=True)
     if epsilon >= range_length:
-        reason = "no prediction moves further than its range, with or without bagging."
+        reason = "no prediction changes by more than its range, with or without bagging."
         raise refuse_value("epsilon", "plan", f"below range_length={range_length:g}", epsilon, reason)
     delta = check_delta(delta, "plan")
     max_bags = check_bags(max_bags, "plan", name="max_bags")
@@ -272,11 +276,11 @@ def plan(
     if max_bag_size is not None:
         max_bag_size = check_integer(max_bag_size, "max_bag_size", "plan", minimum=1)
         if not isinstance(scheme, str) and (size := _size_of(as_law(scheme, n_samples, "plan"))) > max_bag_size:
-            reason = "the scheme keeps its own bag size. Give its name to plan for another."
+            reason = "a scheme object keeps its bag size. Pass its name to plan for another size."
             raise refuse_value("max_bag_size", "plan", f"at least {size:g}", max_bag_size, reason)
         largest = min(largest, max_bag_size)
     if churn is not None:
-        return _calm_plan(
+        return _plan_for_churn(
             n_samples, epsilon, delta, of_size, largest, max_bags, range_length, delta_range, coupling, churn
         )
     if coupling is None:
@@ -286,23 +290,50 @@ def plan(
         lengths = {"range_length": range_length, "delta_range": delta_range}
         return Certificate(of_size(size), n_samples, n_bags, **lengths, coupling=coupling)  # type: ignore[arg-type]
 
-    def meets(size: int, n_bags: int | float, *, spared: float = 1.0) -> bool:
-        return certificate(size, n_bags).epsilon(delta) * spared <= epsilon
+    def meets(size: int, n_bags: int | float) -> bool:
+        return certificate(size, n_bags).proves(epsilon, delta)
 
     if not meets(1, max_bags):
-        enough = [first_step(1, _MANY_BAGS, lambda n_bags: meets(1, n_bags)), math.inf]
-        enough = [n_bags for n_bags in enough if meets(1, n_bags)]
-        raise ValueError(_impossible(certificate(1, max_bags), epsilon, delta, enough))
-    spared = 1.0 if math.isinf(max_bags) or not meets(1, max_bags, spared=_SPARED) else _SPARED
-    size = first_step(1, largest, lambda size: size == largest or not meets(size + 1, max_bags, spared=spared))
-    n_bags = max_bags
-    if isinstance(max_bags, int):
-        n_bags = first_step(1, max_bags, lambda n_bags: meets(size, n_bags))
-    options = _options(certificate, epsilon, delta, size, n_bags)
+        raise ValueError(_impossible(certificate(1, max_bags), epsilon, delta))
+    if isinstance(max_bags, float):
+        size = first_step(1, largest, lambda size: size == largest or not meets(size + 1, max_bags))
+        proved = certificate(size, max_bags)
+        return Plan(of_size(size), max_bags, proved, epsilon, delta, (_option(proved, delta),))
+
+    # The tail of classical bagging takes seconds for each size of thousands of draws.
+    is_slow = certificate(largest, max_bags).scheme.count_law_roundings(1) > 1000
+
+    def largest_size(n_bags: int, most: int) -> int:
+        """The largest bags that are proved with so many bags, or nearly so."""
+        if meets(most, n_bags):
+            return most
+        quick = first_step(1, most, lambda m: m == most or certificate(m + 1, n_bags).quick_epsilon(delta) > epsilon)
+        if is_slow or delta * n_samples > _FEW_ROWS:
+            return quick
+        low, high = quick, most
+        while high - low > max(1, _TOLERANCE * low):
+            middle = (low + high) // 2
+            low, high = (middle, high) if meets(middle, n_bags) else (low, middle)
+        while low > quick and certificate(low, n_bags).epsilon(delta) > epsilon:  # see `Certificate.proves`
+            low = max(quick, math.floor(0.98 * low))
+        return low
+
+    most = largest_size(max_bags, largest)
+    size = most if most == largest else max(1, math.ceil(_NEARLY * most))
+    found = enough_bags(lambda n_bags: certificate(size, n_bags), epsilon, delta, near=n_samples, most=max_bags)
+    n_bags = max_bags if found is None else found
+    ways = {n_bags: size}
+    for number in [number for number in _NUMBERS if number < n_bags][: -_FEWER - 1 : -1]:
+        if is_slow or not meets(1, number):
+            break
+        ways[number] = largest_size(number, size)
+    if most > size:
+        ways[max_bags] = most
+    options = tuple(_option(certificate(ways[number], number), delta) for number in sorted(ways))
     return Plan(of_size(size), n_bags, certificate(size, n_bags), epsilon, delta, options)
 
 
-def _calm_plan(
+def _plan_for_churn(
     n_samples: int,
     epsilon: float,
     delta: float,
@@ -314,65 +345,50 @@ def _calm_plan(
     coupling: Any,
     churn: float,
 ) -> Plan:
-    """The largest bags, and then the fewest, that certify epsilon for a share of rows replaced at random."""
+    """Large bags, and the fewest of them, for which epsilon is proved if a share of rows is replaced at random."""
     churn = check_real(churn, "churn", "plan", high=1.0, open_low=True, reason="it is a share of the rows: 1% is 0.01.")
-    if coupling not in (None, "matched") or delta_range:
+    delta_range = check_real(delta_range, "delta_range", "plan", high=1.0)
+    if delta_range or not (coupling is None or (isinstance(coupling, str) and coupling == "matched")):
         name, value = ("delta_range", delta_range) if delta_range else ("coupling", coupling)
-        reason = "both versions have the same seed, and a fixed range."
-        raise refuse_value(name, "plan", "left out with churn", value, reason)
+        reason = "both versions have the same seed and a fixed range. Leave it out."
+        raise refuse_value(name, "plan", f"{'0' if delta_range else 'None'} with churn", value, reason)
     replaced = max(1, round(churn * n_samples))
     if replaced > _MOST_REPLACED:
-        reason = f"{replaced:,} rows would be replaced. Plan for fewer rows: their share in a bag is what matters."
+        reason = (
+            f"{replaced:,} rows would be replaced. Plan for fewer rows; what matters is the share of rows in a bag."
+        )
         raise refuse_value("churn", "plan", f"such that at most {_MOST_REPLACED:,} rows are replaced", churn, reason)
 
     def certificate(size: int, n_bags: int | float) -> VersionsCertificate:
         law = as_law(of_size(size), n_samples, "plan")
         return VersionsCertificate(law, replaced, replaced, n_bags, range_length)
 
-    def meets(size: int, n_bags: int | float, *, spared: float = 1.0) -> bool:
+    def meets(size: int, n_bags: int | float) -> bool:
         try:
-            return certificate(size, n_bags).epsilon(delta) * spared <= epsilon
+            return certificate(size, n_bags).epsilon(delta) <= epsilon
         except ValueError:  # every bag may have a row that is replaced
             return False
 
     if not meets(1, max_bags):
-        enough = math.isinf(max_bags) or not meets(1, math.inf)
-        way = "a larger epsilon or delta, or less churn" if enough else "more bags, or a larger epsilon or delta"
+        needs_more = math.isfinite(max_bags) and meets(1, math.inf)
+        way = "more bags, or a larger epsilon or delta" if needs_more else "a larger epsilon or delta, or less churn"
         raise ValueError(
-            f"No plan with at most {count_bags(max_bags)} certifies epsilon={epsilon:g} for delta={delta:g} if "
-            f"{replaced:,} of {n_samples:,} rows are replaced. Ask for {way}."
+            f"No plan with at most {count_bags(max_bags)} proves epsilon={epsilon:g} for delta={delta:g} if "
+            f"{replaced:,} of {n_samples:,} rows are replaced. Use {way}."
         )
-    spared = 1.0 if math.isinf(max_bags) or not meets(1, max_bags, spared=_SPARED) else _SPARED
-    size = first_step(1, largest, lambda size: size == largest or not meets(size + 1, max_bags, spared=spared))
+    size = first_step(1, largest, lambda size: size == largest or not meets(size + 1, max_bags))
     n_bags = max_bags
     if isinstance(max_bags, int):
+        size = size if size == largest else max(1, math.ceil(_NEARLY * size))
         n_bags = first_step(1, max_bags, lambda n_bags: meets(size, n_bags))
+        unit = 10 ** max(0, len(str(n_bags)) - 2)
+        n_bags = min(max_bags, -(-n_bags // unit) * unit)  # rounded up to two digits
     return Plan(of_size(size), n_bags, certificate(size, n_bags), epsilon, delta)
 
 
-def _options(
-    certificate: Callable[[int, int | float], Certificate], epsilon: float, delta: float, size: int, n_bags: int | float
-) -> tuple[PlanOption, ...]:
-    """The largest bags for each of some smaller numbers of bags, and the plan itself."""
-    fewer = [number for number in _NUMBERS if number < n_bags]
-    found: list[PlanOption] = []
-    for number in [*fewer[-_MOST_OPTIONS:], n_bags]:
-        if certificate(1, number).quick_epsilon(delta) > epsilon and number != n_bags:
-            continue
-        largest = size
-        if number != n_bags:
-            largest = first_step(
-                1,
-                size,
-                lambda m, number=number: m == size or certificate(m + 1, number).quick_epsilon(delta) > epsilon,  # type: ignore[misc]
-            )
-        proved = certificate(largest, number)
-        bag_size = _size_of(proved.scheme)
-        if number != n_bags and found and bag_size == found[-1].bag_size:
-            continue  # more bags that are no larger
-        value, ideal = proved.epsilon(delta), replace_bags(proved, math.inf).epsilon(delta)
-        found.append(PlanOption(bag_size, number, value, value - ideal))
-    return tuple(found)
+def _option(proved: Certificate, delta: float) -> PlanOption:
+    value, ideal = proved.epsilon(delta), replace_bags(proved, math.inf).epsilon(delta)
+    return PlanOption(_size_of(proved.scheme), proved.n_bags, value, value - ideal)
 
 
 def _size_of(law: ResolvedScheme) -> int | float:
@@ -394,15 +410,20 @@ def _candidates(
     return SCHEMES[scheme], n_samples if SCHEMES[scheme].repeats else n_samples - 1 - n_samples // 2**51
 
 
-def _impossible(best: Certificate, epsilon: float, delta: float, enough_bags: list[float]) -> str:
+def _impossible(best: Certificate, epsilon: float, delta: float) -> str:
     """Say what would be possible instead."""
     possible = []
+    more_bags: float | None = enough_bags(
+        lambda n_bags: replace_bags(best, n_bags), epsilon, delta, near=best.n_samples
+    )
+    if more_bags is None and replace_bags(best, math.inf).proves(epsilon, delta):
+        more_bags = math.inf
     if (smallest_epsilon := best.epsilon(delta)) < best.range_length:
         possible.append(f"epsilon >= {rounded_up(smallest_epsilon)} for this delta")
     if (smallest_delta := best.delta(epsilon)) < 1:
         possible.append(f"delta >= {rounded_up(smallest_delta)} for this epsilon")
-    if enough_bags:
-        possible.append(f"the same request with max_bags={enough_bags[0]:,}")
+    if more_bags is not None:
+        possible.append(f"max_bags={more_bags:,}")
     # However many rows there are, the bags' part of epsilon remains.
     rest = max(0.0, delta - best.delta_range)
     of_bags = bounds.second_moment_epsilon(rest, 0.0, best.n_bags, best.coupling) if rest else math.inf
@@ -410,7 +431,8 @@ def _impossible(best: Certificate, epsilon: float, delta: float, enough_bags: li
     of_bags = 0.0 if math.isinf(best.n_bags) else min(of_bags, tail)
     if of_bags * best.range_length < epsilon:
         possible.append("more rows")
+    way = f"Possible: {', or '.join(possible)}." if possible else "Use a range that fewer rows change."
     return (
-        f"No plan with at most {count_bags(best.n_bags)} certifies epsilon={epsilon:g} for delta={delta:g}, not even "
-        f"with {best.scheme}. Possible: {', or '.join(possible) or 'nothing; use a fixed range'}."
+        f"No plan with at most {count_bags(best.n_bags)} proves epsilon={epsilon:g} for delta={delta:g}, not even with "
+        f"{best.scheme}. {way}"
     )

@@ -1,4 +1,4 @@
-"""Certificates at test points, and of bags that are reused."""
+"""Certificates at given test points, and for bags that are reused."""
 
 import math
 from dataclasses import dataclass, replace
@@ -9,36 +9,35 @@ import numpy as np
 from stablebag._checks import check_delta, check_epsilon, hold_read_only, whole_rows
 from stablebag._wording import as_given, count_bags, count_points, paragraphs, rounded_down, rounded_up
 from stablebag.proving import bounds
-from stablebag.proving.certificate import TRIVIAL, Certificate, CertificateMixin, at_most_rows
+from stablebag.proving.certificate import TRIVIAL, Certificate, CertificateMixin, at_most_rows, expected_rows
 from stablebag.proving.outputs import describe_shift
 from stablebag.proving.scope import Quantity, Scope
 
 # --------------------------------------------------------------------------------------------------------------- points
-# What is proved about a fitted model at some test points, with a confidence level over the draw of its bags.
 
 
 @dataclass(frozen=True, eq=False)
 class PointCertificate(CertificateMixin):
-    """What is proved about a fitted model at some test points, with a confidence level over the draw of its bags.
+    """A guarantee for a fitted model at given test points, with a confidence level over the draw of its bags.
 
-    Made by `certify` with points. The mean over rows of the squared perturbation of derandomized bagging is at most
-    c s^2, where s is the standard deviation of the output over bags at that point (proof of Theorem 8; Proposition 5 of
-    Barber and Samworth 2026 if the law of bags does not treat all rows alike). Here s is
-    bounded from the drawn bags (Maurer and Pontil 2009), at all points and classes at once. No value exceeds that of
-    `certificate`, which holds for all data sets and points.
+    Made by `certify` with points. Averaged over all bags, the mean over rows of the squared change is at most c s^2,
+    where s is the standard deviation of the output over bags at that point (proof of Theorem 8; Proposition 5 of Barber
+    and Samworth 2026 for a scheme that does not treat all rows alike). The drawn bags give an upper bound on s (Maurer
+    and Pontil 2009), at all points and classes at once. No value exceeds that of `certificate`, which holds for all
+    data sets and points.
 
     Attributes
     ----------
     certificate : Certificate
-        What holds for every learner, data set and point.
+        The guarantee for every learner, data set and point.
     standard_deviation : ndarray of shape (n_points,) or (n_points, n_classes)
-        The bound on s, or its estimate if there is no bound, in the units of the prediction.
+        The bound on s in the units of the prediction, or its estimate if there is no bound.
     estimate : ndarray like standard_deviation
         The standard deviation over the drawn bags.
     confidence : float
-        The probability with which everything holds: 1 if all bags were listed.
+        The probability with which everything holds; 1 if all bags were listed.
     proved : bool
-        Whether this is a certificate. It is not if the outputs have no bounds, so that s is only estimated.
+        Whether this is a guarantee. It is False if the outputs have no limits, because s is then only estimated.
     points : str or None
         The fingerprint of the points.
 
@@ -49,11 +48,12 @@ class PointCertificate(CertificateMixin):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BaggedRegressor(n_bags=1000, random_state=0).fit(X[:400], y[:400])
     >>> print(certify(model, X[400:]).explain(delta=0.1))
-    With confidence 95 % over the draw of the bags, for this data set and these 42 points: in
-    expectation over bags and seeds (the same seed and names of rows with and without the row), at
-    most a share 0.1 of the 400 rows move the prediction by more than 17.98 when left out (by more
-    than 15.09 at half of the points).
-    For every data set with this range of targets and every point it would be 26.11.
+    At each of these 42 points, at most 10% of the 400 rows (delta = 0.1) are expected to change
+    the prediction by more than 17.98 when left out, and at half of the points by more than 15.09.
+    The expectation is over the draw of bags and seeds. This holds for this learner and data set
+    with 95% confidence over the draw of the model's bags, if both fits have the same seed and row
+    IDs, so that bags without the row stay the same.
+    For every data set with this range of targets and every point, the bound is 21.85.
     """
 
     certificate: Certificate
@@ -67,7 +67,7 @@ class PointCertificate(CertificateMixin):
         hold_read_only(self)
 
     def epsilon(self, delta: float) -> np.ndarray:
-        """Return the perturbation that at most a share `delta` of the rows exceeds, at each point.
+        """Return the change that at most a share `delta` of the rows exceeds, at each point.
 
         Parameters
         ----------
@@ -90,12 +90,12 @@ class PointCertificate(CertificateMixin):
         return np.minimum(self.rms_of_free_rows / math.sqrt(share), ceiling)
 
     def delta(self, epsilon: float) -> np.ndarray:
-        """Return the share of rows that can move the prediction by more than `epsilon`, at each point.
+        """Return the largest share of rows that can change the prediction by more than `epsilon`, at each point.
 
         Parameters
         ----------
         epsilon : float
-            A perturbation, in the units of the prediction.
+            A change, in the units of the prediction.
 
         Returns
         -------
@@ -111,7 +111,7 @@ class PointCertificate(CertificateMixin):
         return np.minimum(share + changing, 1.0 if self._unbounded else self.certificate.delta(epsilon))
 
     def explain(self, delta: float = 0.05) -> str:
-        """Explain in sentences what is promised at these points for a share `delta` of the rows.
+        """Explain in sentences what is guaranteed at these points for a share `delta` of the rows.
 
         Parameters
         ----------
@@ -123,44 +123,37 @@ class PointCertificate(CertificateMixin):
         str
         """
         delta = check_delta(delta, "PointCertificate.explain")
-        epsilon = self.epsilon(delta)
-        n_points, n, noun = len(epsilon), self.certificate.n_samples, self.certificate.noun
-        points = count_points(n_points)
-        if math.isinf(self.certificate.n_bags):
-            rows = at_most_rows(delta, n, noun)
-        else:
-            matched = f" (the same seed and names of {noun.plural} with and without the {noun.singular})"
-            how = matched if self.certificate.coupling.name == "matched" else ""
-            share = f"at most a share {as_given(delta)} of the {noun.count(n)} move"
-            rows = f"in expectation over bags and seeds{how}, {share}"
-        what = "vector of outputs" if self.certificate.outputs.is_vector else "prediction"
+        epsilon, of = self.epsilon(delta), self.certificate
+        n_points, n, noun, drawn = len(epsilon), of.n_samples, of.noun, math.isfinite(of.n_bags)
         each_point = epsilon.reshape(n_points, -1).max(axis=1)  # over classes, the weakest of the bounds
         middle, largest, ceiling = float(np.median(each_point)), float(epsilon.max()), self._ceiling(delta)
-        moves = f"{rows} the {what} by more than {rounded_up(largest)} when left out"
+        rows = expected_rows(delta, n, noun) if drawn else at_most_rows(delta, n, noun)
+        points = "this point" if n_points == 1 else f"each of {count_points(n_points)}"
+        where = f"at {points}, {rows} {of.outputs.moved} more than {rounded_up(largest)} when left out"
         if middle < largest:
-            moves += f" (by more than {rounded_up(middle)} at half of the points)"
+            where += f", and at half of the points by more than {rounded_up(middle)}"
         elif (smallest := float(each_point.min())) < largest:
-            moves += f" (by more than {rounded_up(smallest)} at the best of the points)"
-        if each_point.min() >= ceiling:
-            moves = f"nothing more is known for delta = {as_given(delta)} than for every data set and point"
+            where += f", and at the best point by more than {rounded_up(smallest)}"
+        where = where if self.proved else f"As an estimate, not a guarantee, {where}"
+        sentences = [f"{where[0].upper()}{where[1:]}."]
+        fits = f", {of.coupling.describe(noun)}" if drawn else ""
+        sure = ""
         if self.proved and self.confidence < 1:
-            head = (
-                f"With confidence {rounded_down(100 * self.confidence, 6)} % over the draw of the bags, for this data "
-                f"set and {points}"
-            )
-        elif self.proved:
-            head = f"For this data set and {points}"
-        else:
-            head = f"An estimate, not a certificate, for this data set and {points}"
-        sentences = [f"{head}: {moves}."]
+            sure = f" with {rounded_down(100 * self.confidence, 6)}% confidence over the draw of the model's bags"
+        sentences[0] += " The expectation is over the draw of bags and seeds." if drawn else ""
+        sentences[0] += f" This holds for this learner and data set{sure}{fits}."
+        if each_point.min() >= ceiling:
+            sentences = [
+                f"At {points}, the guarantee for delta = {as_given(delta)} is the one for every data set and point."
+            ]
         if not self.proved:
             sentences.append(
-                "The outputs have no bounds, so the standard deviation over bags is estimated, not bounded. Clip "
-                "predictions to a range for a certificate."
+                "The outputs have no limits, so the standard deviation over bags is only estimated. For a guarantee, "
+                "clip predictions to a range, such as prediction_range=ObservedRange()."
             )
         elif math.isfinite(ceiling):
-            data = f"every data set{self.certificate.condition}"
-            sentences.append(f"For {data} and every point it would be {rounded_up(ceiling)}.")
+            data = f"every data set{of.condition}"
+            sentences.append(f"For {data} and every point, the bound is {rounded_up(ceiling)}.")
         return paragraphs(sentences)
 
     @property
@@ -175,24 +168,24 @@ class PointCertificate(CertificateMixin):
 
     @property
     def scope(self) -> Scope:
-        """What it is about."""
+        """What the certificate is about."""
         scope = replace(self.certificate.scope, n_points=len(self.estimate), points=self.points, proved=self.proved)
         return replace(scope, quantity=Quantity.NUMBER) if self._unbounded else scope
 
     def mean(self) -> np.ndarray:
-        """Return a bound on the mean over rows of the expected perturbation, at each point."""
+        """Return a bound on the mean over rows of the expected change, at each point."""
         return self._with_rows_changing_range(1)
 
     def rms(self) -> np.ndarray:
-        """Return a bound on the root of the mean over rows of the expected squared perturbation, at each point."""
+        """Return a bound on the root of the mean over rows of the expected squared change, at each point."""
         return self._with_rows_changing_range(2)
 
     def worst_case(self) -> float:
-        """Return the perturbation that no row exceeds, at any point."""
+        """Return the change that no row exceeds, at any point."""
         return math.inf if self._unbounded else self.certificate.worst_case()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as a dictionary that JSON takes."""
+        """Return the certificate as a dictionary for JSON."""
         return {
             "about": "these points",
             **self.certificate.to_dict(),
@@ -215,13 +208,13 @@ class PointCertificate(CertificateMixin):
         return self.certificate.outputs.quantity is Quantity.RELATIVE
 
     def _ceiling(self, delta: float) -> float:
-        """What holds in any case, in the units of the prediction; for unbounded outputs, nothing does."""
+        """What holds at every point, in the units of the prediction; infinite for unbounded outputs."""
         if self._unbounded:
             return 0.0 if delta == 1 else math.inf
         return self.certificate.epsilon(delta)
 
     def _rest(self, delta: float) -> float:
-        """What is left of a share of rows after those that change the range."""
+        """A share of rows less those that change the range."""
         return self.certificate.without_rows_changing_range(delta)
 
     @property
@@ -244,54 +237,52 @@ class PointCertificate(CertificateMixin):
 
     @property
     def _changing(self) -> tuple[float, float]:
-        """The share of rows that change the range, and how far they can move a prediction."""
+        """The share of rows that change the range, and how far they can change a prediction."""
         return self.certificate.delta_range, self.certificate.reach
 
     @property
     def _unit(self) -> float:
-        """The unit of length for computations, so that no square leaves the range of floats."""
+        """A unit of length in which no square leaves the range of floats."""
         largest = float(np.max(self.standard_deviation, initial=0.0))
         return largest or 1.0
 
 
 # ---------------------------------------------------------------------------------------------------------- reused bags
-# What is proved about leave-one-out predictions that reuse the drawn bags, for exactly these bags.
 
 
 @dataclass(frozen=True, eq=False)
 class ReusedBagsCertificate(CertificateMixin):
-    """What is proved about leave-one-out predictions that reuse the drawn bags, for exactly these bags.
+    """A guarantee for leave-one-out predictions that reuse the drawn bags, for exactly these bags.
 
-    Made by `certify` with ``reused=True``. For every learner and every point, the mean over rows of the squared
-    perturbation is at most lambda times the variance of the output over the drawn bags, where lambda is the largest
-    eigenvalue of a matrix that depends only on which rows are in which bags (Barber and Samworth 2026, Proposition 5,
-    for the empirical law of the bags; docs/proofs.md, 7). Nothing is random here: there is no confidence level, and no
-    price for finitely many bags.
+    Made by `certify` with ``reused=True``. It bounds what `leave_one_out` measures, where the prediction without row i
+    is the average over the bags without it. It does not bound the change of a refitted model.
 
-    It is about what `leave_one_out` measures, where the prediction without row i is the average over the bags without
-    it. It is not about a model fitted anew.
+    For every learner and every point, the mean over rows of the squared change is at most lambda times the variance of
+    the output over the drawn bags. Here lambda is the largest eigenvalue of a matrix that depends only on which rows
+    are in which bags (Barber and Samworth 2026, Proposition 5, for the empirical law of the bags; docs/proofs.md, 7).
+    Nothing is random here, so there is no confidence level.
 
     Attributes
     ----------
     eigenvalue : float
         The eigenvalue lambda.
     largest_inclusion : float
-        The largest share of the bags that one row is in. No row that leaves the range unchanged moves a prediction by
+        The largest share of the bags that one row is in. No row that leaves the range unchanged changes a prediction by
         more than this times the range.
     scale : float
         The largest possible standard deviation over bags: half the range, or the radius of the outputs.
     range_length : float
         The length of the range of predictions; for vectors, the diameter of the outputs.
     scope : Scope
-        What it is about.
+        What the certificate is about.
     delta_range : float
         The share of rows whose removal changes the range to which predictions are clipped.
     reach : float
-        How far these rows can move a prediction.
+        How far these rows can change a prediction.
     standard_deviation : ndarray or None
         The standard deviation over the drawn bags at the points, if points were given.
     shift : float
-        How far bags without rows alone move the average of a classifier when a class loses its only row.
+        How far bags without rows change the average of a classifier when a class loses its only row.
     shifted_share : float
         The share of the rows that are the only ones of their class.
     limit : tuple of two floats, or None
@@ -304,13 +295,13 @@ class ReusedBagsCertificate(CertificateMixin):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BaggedRegressor(n_bags=1000, prediction_range=FixedRange(0, 400), random_state=0).fit(X, y)
     >>> print(certify(model, reused=True).explain(delta=0.1))
-    For these 1,000 bags as they were drawn, every learner and every test point: at most 44 of the
-    442 rows (delta = 0.1) move the prediction by more than 49.73, where the prediction without a
-    row is the average over the bags that do not contain it.
-    Proved by the largest eigenvalue 0.006294 of the bags' own covariance (docs/proofs.md, 7). No
-    row at all moves it by more than 219.3.
-    With infinitely many bags it would be about 29.85 in place of 49.73: the rest is the price of
-    drawing 1,000 at random, which about 4,000 would halve.
+    At any test point, at most 44 of the 442 rows (delta = 0.1) change the prediction by more than
+    49.73 when left out. This holds for every learner, with these 1,000 bags: the prediction
+    without a row is the average over the bags that do not contain it.
+    Proved by the largest eigenvalue 0.006294 of the covariance of these bags (docs/proofs.md, 7).
+    No row changes it by more than 219.3.
+    With infinitely many bags, the bound would be about 29.85 instead of 49.73. About 4,000 bags
+    would halve the difference.
     """
 
     eigenvalue: float
@@ -334,23 +325,23 @@ class ReusedBagsCertificate(CertificateMixin):
         return self.scope.n_samples
 
     def mean(self) -> Any:
-        """Return a bound on the mean over rows: one number, or one per point."""
+        """Return a bound on the mean change over rows: one number, or one per point."""
         if self.delta_range == 0:
             return self._of_free_rows
         return np.minimum(self._of_free_rows + self.delta_range * self.reach, self.worst_case())
 
     def rms(self) -> Any:
-        """Return a bound on the root mean square over rows: one number, or one per point."""
+        """Return a bound on the root mean square of the change over rows: one number, or one per point."""
         if self.delta_range == 0:
             return self._of_free_rows
         return np.minimum(np.hypot(self._of_free_rows, math.sqrt(self.delta_range) * self.reach), self.worst_case())
 
     def worst_case(self) -> float:
-        """Return the perturbation that no row exceeds, including those that change the range."""
+        """Return the change that no row exceeds, including rows that change the range."""
         return self._most if self.delta_range == 0 else max(self._most, self.reach)
 
     def epsilon(self, delta: float) -> Any:
-        """Return the perturbation that at most a share `delta` of the rows exceeds.
+        """Return the change that at most a share `delta` of the rows exceeds.
 
         Parameters
         ----------
@@ -360,7 +351,7 @@ class ReusedBagsCertificate(CertificateMixin):
         Returns
         -------
         float, or ndarray of shape (n_points,) or (n_points, n_classes)
-            For a share below that of the rows that change the range, it is the worst case.
+            If more rows than this share change the range, it is the worst case.
         """
         delta = check_delta(delta, "ReusedBagsCertificate.epsilon")
         rows = whole_rows(delta, self.n_samples) - round(self.delta_range * self.n_samples)
@@ -372,12 +363,12 @@ class ReusedBagsCertificate(CertificateMixin):
         return bound if self.standard_deviation is not None else float(bound)
 
     def delta(self, epsilon: float) -> Any:
-        """Return the share of rows that can move the prediction by more than `epsilon`.
+        """Return the largest share of rows that can change the prediction by more than `epsilon`.
 
         Parameters
         ----------
         epsilon : float
-            A perturbation, in the units of the prediction.
+            A change, in the units of the prediction.
 
         Returns
         -------
@@ -392,7 +383,7 @@ class ReusedBagsCertificate(CertificateMixin):
         return total if self.standard_deviation is not None else float(total)
 
     def describe_price(self, delta: float = 0.05) -> str:
-        """Say what would be proved with infinitely many bags, on average over the points.
+        """Say what the bound would be with infinitely many bags, on average over the points.
 
         Parameters
         ----------
@@ -402,7 +393,7 @@ class ReusedBagsCertificate(CertificateMixin):
         Returns
         -------
         str
-            Empty if the bags were not drawn, or if it is not known.
+            Empty if the bags were not drawn, or if nothing is known about it.
         """
         price, enough = self._priced(delta, np.mean)
         now = float(np.mean(self.epsilon(delta)))
@@ -411,16 +402,15 @@ class ReusedBagsCertificate(CertificateMixin):
         several = self.standard_deviation is not None and self.standard_deviation.size > 1
         where = " on average over the points" if several else ""
         return (
-            f"With infinitely many bags it would be about {rounded_up(now - price)} in place of {rounded_up(now)}"
-            f"{where}: the rest is the price of drawing {self.scope.n_bags:,} at random, which about {enough:,} would "
-            "halve."
+            f"With infinitely many bags, the bound would be about {rounded_up(now - price)} instead of "
+            f"{rounded_up(now)}{where}. About {enough:,} bags would halve the difference."
         )
 
     def price(self, delta: float = 0.05) -> tuple[float, int | None]:
-        """Return what of epsilon at the worst point is due to drawing finitely many bags, and how many are enough.
+        """Return what using finitely many bags adds to epsilon at the worst point, and how many bags are enough.
 
-        The first is an estimate: it compares these bags with all of them, at the same spread over bags. It falls with
-        the root of the number of bags, and no number of them is known to be enough.
+        The first number is an estimate: it compares these bags with all bags, at the same spread over bags. It falls
+        with the root of the number of bags. The second number is not known.
 
         Parameters
         ----------
@@ -431,12 +421,12 @@ class ReusedBagsCertificate(CertificateMixin):
         -------
         price : float
         enough : None
-            As in `Certificate.price`, but not known here.
+            Not known here, unlike in `Certificate.price`.
         """
         return self._priced(delta, np.max)[0], None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as a dictionary that JSON takes."""
+        """Return the certificate as a dictionary for JSON."""
         values = {
             name: value for name, value in vars(self).items() if name not in ("scope", "standard_deviation", "limit")
         }
@@ -445,7 +435,7 @@ class ReusedBagsCertificate(CertificateMixin):
         return {"about": "these bags", **self.scope.to_dict(), **finite, "standard_deviation": spread}
 
     def explain(self, delta: float = 0.05) -> str:
-        """Explain in sentences what is promised for a share `delta` of the rows.
+        """Explain in sentences what is guaranteed for a share `delta` of the rows.
 
         Parameters
         ----------
@@ -458,30 +448,34 @@ class ReusedBagsCertificate(CertificateMixin):
         """
         delta = check_delta(delta, "ReusedBagsCertificate.explain")
         largest = float(np.max(self.epsilon(delta)))
-        where = "every test point"
+        where, holds = "any test point", "for every learner"
         if self.standard_deviation is not None:
-            where = count_points(len(self.standard_deviation))
-        learner = "every learner and" if self.standard_deviation is None else "the learner as fitted, at"
-        noun, vector = self.scope.noun, self.scope.quantity in (Quantity.VECTOR, Quantity.OUTPUTS)
-        moved = "the vector of outputs by a distance of" if vector else "the prediction by"
-        vacuous = math.isinf(largest) or largest >= self.range_length > 0
-        by = f"{at_most_rows(delta, self.n_samples, noun)} {moved} more than {rounded_up(largest)}"
-        by = f"nothing is promised for delta = {as_given(delta)}" if vacuous else by
-        bags = "all bags" if self.scope.n_bags is None else f"these {count_bags(self.scope.n_bags)} as they were drawn"
-        sentences = [
-            f"For {bags}, {learner} {where}: {by}, where the prediction without {noun.any_one} is the average over the "
-            "bags that do not contain it.",
-            f"{TRIVIAL.sentence}."
-            if vacuous
-            else f"Proved by the largest eigenvalue {self.eigenvalue:.4g} of the bags' own covariance (docs/proofs.md, "
-            "7).",
-        ]
+            n_points = len(self.standard_deviation)
+            where = "this point" if n_points == 1 else f"each of {count_points(n_points)}"
+            holds = "for this learner and data set"
+        noun = self.scope.noun
+        moved = {
+            Quantity.VECTOR: "the vector of outputs by a distance of",
+            Quantity.OUTPUTS: "the vector of outputs by a distance of",
+            Quantity.CLASS: "the probability of a given class by",
+        }.get(self.scope.quantity, "the prediction by")
+        bags = "all bags" if self.scope.n_bags is None else f"these {count_bags(self.scope.n_bags)}"
+        if math.isinf(largest) or largest >= self.range_length > 0:
+            sentences = [f"Nothing is guaranteed for delta = {as_given(delta)}.", TRIVIAL.sentence]
+        else:
+            rows = at_most_rows(delta, self.n_samples, noun)
+            sentences = [
+                f"At {where}, {rows} {moved} more than {rounded_up(largest)} when left out. This holds {holds}, with "
+                f"{bags}: the prediction without {noun.any_one} is the average over the bags that do not contain it.",
+                f"Proved by the largest eigenvalue {self.eigenvalue:.4g} of the covariance of these bags "
+                "(docs/proofs.md, 7).",
+            ]
         if math.isfinite(worst := self.worst_case()):
-            sentences[-1] += f" No {noun.singular} at all moves it by more than {rounded_up(worst)}."
+            sentences[-1] += f" No {noun.singular} changes it by more than {rounded_up(worst)}."
         sentences.append(self.describe_price(delta))
         if self.delta_range > 0:
             changing = round(self.delta_range * self.n_samples)
-            sentences.append(f"This includes the {noun.count(changing)} whose removal changes the range itself.")
+            sentences.append(f"These numbers include the {noun.count(changing)} whose removal changes the range.")
         sentences.append(describe_shift(self.shift, self.shifted_share, self.n_samples, noun))
         return paragraphs(sentence for sentence in sentences if sentence)
 
@@ -494,7 +488,7 @@ class ReusedBagsCertificate(CertificateMixin):
 
     @property
     def _most(self) -> float:
-        """How far any row that leaves the range unchanged can move a prediction."""
+        """How far any row that leaves the range unchanged can change a prediction."""
         return min(self.range_length, self.largest_inclusion * self.range_length + self.shift)
 
     @property

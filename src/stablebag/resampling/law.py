@@ -718,7 +718,9 @@ class ResolvedScheme:
         """Return Q_{n-1}: the law of a bag given that the last row is not in it, on n_samples - 1 rows."""
         if self.n_samples < 2 or self.largest_inclusion >= 1:
             why = "there is only one row" if self.n_samples < 2 else "every bag contains it"
-            raise ValueError(f"{self} has no law without one row, because {why}. Use more rows or smaller bags.")
+            raise ValueError(
+                f"There is no law without one row for {self}, because {why}. Use more rows or smaller bags."
+            )
         return ResolvedScheme(self.scheme.without_one(self.n_samples), self.n_samples - 1)
 
     def without(self, rows: Any) -> "ResolvedScheme":

@@ -151,7 +151,7 @@ def _check_counts(law: Any, n_rows: int, who: str) -> None:
 def check_counts(counts: np.ndarray, n_rows: int, p: float, q: float, who: str) -> None:
     """Check that count_law agrees with p and q."""
     if counts.shape != (n_rows + 1,) or not (counts >= 0).all() or not math.isclose(counts.sum(), 1.0, abs_tol=1e-7):
-        raise ValueError(f"count_law of {who} must return {n_rows + 1} probabilities that add up to 1.")
+        raise ValueError(f"The count_law of {who} must return {n_rows + 1} probabilities that add up to 1.")
     rows = np.arange(n_rows + 1)
     moments_of_rows = [
         ("one row", n_rows, rows, p),
@@ -283,7 +283,7 @@ def check_unequal_scheme(law: Any, who: str) -> None:
 def _check_probabilities(inclusion: np.ndarray, n_samples: int, who: str) -> None:
     if inclusion.shape != (n_samples,) or inclusion.dtype.kind not in "biuf":
         raise ValueError(
-            f"inclusion_probabilities of {who} must return one number for each row. It returned an array of shape "
+            f"The inclusion_probabilities of {who} must return one number for each row. It returned an array of shape "
             f"{inclusion.shape} and type {inclusion.dtype}."
         )
     wrong = np.flatnonzero(~((inclusion >= 0) & (inclusion < 1 - _ROUNDING)))
@@ -305,7 +305,7 @@ def _check_probabilities(inclusion: np.ndarray, n_samples: int, who: str) -> Non
 def _check_unequal_covariance(inclusion: np.ndarray, covariance: np.ndarray, who: str) -> None:
     n = len(inclusion)
     if covariance.shape != (n, n) or not np.allclose(covariance, covariance.T, atol=_ROUNDING):
-        raise ValueError(f"covariance of {who} must return a symmetric {n} by {n} matrix.")
+        raise ValueError(f"The covariance of {who} must return a symmetric {n} by {n} matrix.")
     if not np.allclose(np.diag(covariance), inclusion * (1 - inclusion), atol=_ROUNDING):
         row = int(np.argmax(np.abs(np.diag(covariance) - inclusion * (1 - inclusion))))
         raise ValueError(
@@ -341,8 +341,8 @@ def _check_row_constants(law: Any, covariance: np.ndarray | None, who: str) -> N
         return
     if covariance is None or constants.shape != (n,) or not (constants > 0).all():
         raise ValueError(
-            f"row_constants of {who} must return {n} positive numbers, and the scheme must define covariance to check "
-            "them."
+            f"The row_constants of {who} must return {n} positive numbers, and the scheme must define covariance to "
+            "check them."
         )
     scale = 1 / ((1 - inclusion) * np.sqrt(n * constants))
     if (found := float(np.linalg.eigvalsh(covariance * scale * scale[:, None])[-1])) > 1 + 1e-9:

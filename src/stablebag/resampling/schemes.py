@@ -543,13 +543,13 @@ def probability_with_one_more(law: ResolvedScheme) -> float:
     """Return p for the law on n + 1 rows whose law without one row is `law`."""
     if not law.is_symmetric:
         raise TypeError(
-            f"random_n_bags needs bags that treat all rows alike, but {law} does not. Use a fixed number of bags; "
-            "intervals then have no guarantee."
+            f"A random number of bags needs bags that treat all rows alike, but {law} does not. Use a fixed number of "
+            "bags; intervals then have no guarantee."
         )
     larger = law.scheme.resolve(law.n_samples + 1)
     if larger.without_one() != law:
         raise TypeError(
-            f"random_n_bags needs a law on {law.n_samples + 1} rows whose law without one row is {law}, and this is "
-            "unknown. Use a fixed number of bags; the guarantee is then approximate."
+            f"A random number of bags needs a law on {law.n_samples + 1} rows whose law without one row is {law}, and "
+            "this is unknown. Use a fixed number of bags; the guarantee is then approximate."
         )
     return larger.inclusion_probability

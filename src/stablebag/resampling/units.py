@@ -246,7 +246,8 @@ class RowIds:
             reason = "this looks like a mask. Use the row IDs, for example frame.index[mask]."
             if self._noun != ROWS:
                 reason = "this looks like a mask. Use strings: np.where(mask, 'treated', 'control')."
-            raise refuse_type(self._parameter, owner, "IDs, not True or False", value, reason)
+            expected = "IDs, not True or False" if self._noun == ROWS else "labels, not True or False"
+            raise refuse_type(self._parameter, owner, expected, value, reason)
         if isinstance(value, float) and value.is_integer():
             reason = "larger floats cannot represent all integers. Use integers or strings."
             raise refuse_value(self._parameter, owner, "below 2**53 if it is a float", value, reason)
@@ -273,7 +274,10 @@ def as_row_ids(names: Any, X: Any, n_samples: int, owner: str) -> RowIds:
     if isinstance(names, str):
         if names != "index" or not hasattr(X, "index"):
             expected = 'None, one ID for each row, or "index" with a pandas DataFrame'
-            raise refuse_value("row_ids", owner, expected, names)
+            reason = (
+                "X has no index. Pass the IDs themselves." if names == "index" else f"pass the column: X[{names!r}]."
+            )
+            raise refuse_value("row_ids", owner, expected, names, reason)
         names = X.index
     return RowIds(names, n_samples, owner)
 
@@ -575,7 +579,8 @@ def _listed(groups: Any, n_rows: int, owner: str, name: str) -> list[Any] | np.n
     is_array = hasattr(groups, "to_numpy") or isinstance(groups, range)
     array: Any = as_array(groups, name, owner, expected) if is_array else groups
     if getattr(array, "ndim", 1) != 1:
-        raise refuse_value(name, owner, "one-dimensional", f"an array with {array.ndim} dimensions")
+        reason = "pass one group label for each row."
+        raise refuse_value(name, owner, "one-dimensional", f"an array with {array.ndim} dimensions", reason)
     if hasattr(array, "__len__") and len(array) != n_rows:  # before reading all of them
         raise refuse_value(name, owner, lengths, len(array))
     whole = isinstance(array, np.ndarray) and array.dtype.kind in "iu"

@@ -63,20 +63,24 @@ def test_certificate_is_drawn_only_with_measurements_that_it_covers(fitted):
     smaller = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=0).fit(X[:90], y[:90])
     wider = BaggedRegressor(n_bags=60, prediction_range=FixedRange(0, 1000), random_state=0).fit(X[:100], y[:100])
     for measured, certificate, why in (
-        (moved, certify(model), "bags drawn anew"),
+        (moved, certify(model), "a bagged model refitted"),
         (moved, Certificate(Subbagging(0.5), 100), "all bags"),
-        (moved, certify(other, reused=True), "other bags"),
-        (moved, certify(fewer, reused=True), "60 bags, and the bound of 50"),
-        (moved, certify(smaller, reused=True), "100 rows, and the bound of 90"),
-        (moved, certify(wider, reused=True), "a range of length 304, and the bound of 1000"),
+        (moved, certify(other, reused=True), "different bags"),
+        (moved, certify(fewer, reused=True), "60 bags, and the bound is for 50"),
+        (moved, certify(smaller, reused=True), "100 rows, and the bound about 90"),
+        (moved, certify(wider, reused=True), "a range of length 304, and the bound on one of length 1000"),
         (moved, certify(model, points[:2], reused=True), "5 points, and the bound at 2"),
-        (classes.in_norm(), certify(voter, reused=True), "vector of class probabilities, and the bound of each class"),
+        (
+            classes.in_norm(),
+            certify(voter, reused=True),
+            "vector of class probabilities, and the bound about each class",
+        ),
         (classes.in_norm(), certify(voter), "vector of class probabilities"),
-        (classes, certify(voter, vector=True, reused=True), "in_norm\\(\\) goes with vector=True"),
+        (classes, certify(voter, vector=True, reused=True), "For in_norm\\(\\), use vector=True"),
         (moved.loss(lambda a, b: np.abs(a - b), y[100:105]), certify(model, reused=True), "a loss"),
         (leave_one_out_refit(Ridge(), X[:100], y[:100], points, rows=[0]), certify(model), "not bagged"),
     ):
-        with pytest.raises(ValueError, match=f"cannot show this bound beside this measurement.*{why}"):
+        with pytest.raises(ValueError, match=f"cannot show this bound with this measurement.*{why}"):
             draw(measured, certificate=certificate)
     both = draw({"tree": leave_one_out_refit(Ridge(), X[:100], y[:100], points, rows=[0]), "bagged": moved},
                 certificate=certify(model, reused=True))  # fmt: skip
