@@ -98,23 +98,20 @@ def test_choice_is_printed_with_its_time_and_the_options_that_change_it():
         "500 bags of 2,000 rows, 200 refits of the base model and 10 of the bagged model take about 7 minutes with 2 "
         "jobs."
     )
-    estimated = (
-        "There is no time to refit the bagged model without many rows, so how far it changes is estimated; give "
-        "--matched 10 to refit it."
-    )
+    estimated = "There is no time to refit the bagged model, so its change is estimated; use --matched 10 to refit it."
     assert load_of(4000, limit=60).sentence == (
         f"200 bags of 2,000 rows and 100 refits of the base model take about 60 seconds with 2 jobs. {estimated} The "
         "usual 500 bags and 200 refits of the base model would take about 3 minutes, more than --time-limit (60 "
-        "seconds); give --n-bags and --refits to choose."
+        "seconds); set them with --n-bags and --refits."
     )
     assert load_of(4000, limit=9, n_refits=0).sentence == (
         "50 bags of 2,000 rows take a few seconds with 2 jobs. The usual 500 bags would take about 60 seconds, more "
-        "than --time-limit (10 seconds); give --n-bags to choose."
+        "than --time-limit (10 seconds); set them with --n-bags."
     )
     assert load_of(4000, limit=1, units=40, noun=Noun("patient", "patients")).sentence == (
         "50 bags of 20 patients and 20 refits of the base model take about 20 seconds with 2 jobs. "
         f"{estimated} That is more than --time-limit (a few seconds), but fewer would measure too little. A smaller "
-        "--bag-size, more --jobs or another --model take less."
+        "--bag-size, more --jobs or another --model takes less time."
     )
 
 
@@ -137,7 +134,7 @@ def test_bags_of_large_tables_are_capped_at_10000_rows():
     load = load_of(30_000, limit=10**5)
     assert load.scheme == Subbagging(10_000)
     assert load.chosen[-2:] == ("--bag-size", "10000")
-    assert "Of more than 20,000 rows, a bag has as many as of 20,000; give --bag-size to choose." in load.sentence
+    assert "Above 20,000 rows, bags are capped at 10,000; --bag-size sets another size." in load.sentence
     load = load_of(30_000, limit=10**5, size_is_given=True)
     assert (load.scheme, "--bag-size" in load.chosen) == (Subbagging(0.5), False)
 
@@ -213,7 +210,7 @@ def test_time_includes_reading_files():
     assert (load.n_bags, load.pass_seconds, load.bag_seconds) == (500, 3.0, pytest.approx(1.0))
     assert load.n_passes == 1 + 30
     assert load.seconds == pytest.approx(1.15 * 500 / 2 + 31 * 3)
-    assert "the files are read about 31 times, about 2 minutes in all" in load.sentence
+    assert "the files are read about 31 times, about 2 minutes in total" in load.sentence
     some = workload(Clocked(), files, files.targets(), Subbagging(0.5), n_refits=0, jobs=2, limit=load.seconds - 1)
     assert some.n_bags == 200
 
@@ -229,7 +226,7 @@ def test_bag_of_large_groups_larger_than_memory_names_the_option():
     files = Files()
     bags = Bags([range(10), range(90_000)], n_samples=100_000)
     files.max_memory = 10**6
-    sentence = r"Bag 1 has 90,000 rows, which is more than there is memory for. Give --max-memory 4MB, or a smaller --b"
+    sentence = r"Bag 1 has 90,000 rows, which do not fit into memory. Use --max-memory 4MB, or a smaller --b"
     with pytest.raises(ValueError, match=sentence), room_named():
         list(cuts(bags, files))
 

@@ -183,7 +183,7 @@ def test_groups_of_one_row_are_like_rows(run, table, tmp_path):
     frame.assign(person=range(len(frame))).to_csv(tmp_path / "t.csv", index=False)
     result = run("measure", tmp_path / "t.csv", "--target", "cost", "--group", "person", *QUICK)
     assert result.exit_code == 0, result.output
-    assert "There are 120 groups with one row each: leaving out one is leaving out a row." in words(result)
+    assert "There are 120 groups with one row each, so leaving out a group leaves out a row." in words(result)
     assert "Trained on 96 rows of 96 groups, held out 24 rows of 24 other groups." in words(result)
 
 
@@ -231,7 +231,9 @@ def test_measure_needs_more_than_two_rows(run, tmp_path):
     (tmp_path / "t.csv").write_text("y,a\n1.5,2\n3.5,4\n")
     result = run("measure", tmp_path / "t.csv", "--target", "y", *QUICK)
     assert result.exit_code == 2
-    assert words(result).endswith("Error: One row is left to train on, and two are needed. Give more rows, or --test.")
+    assert words(result).endswith(
+        "Error: Only one row is left to train on, but two are needed. Use more rows, or --test."
+    )
 
 
 @pytest.mark.slow
@@ -429,5 +431,5 @@ def test_interrupt_names_the_cache(run, table, tmp_path, monkeypatch):
     given = ["measure", table, "--target", "ill", *QUICK]
     assert run(*given).output.splitlines()[-1] == "Interrupted."
     done = run(*given, "--cache", tmp_path / "kept")
-    kept = f"What was done is kept in {tmp_path / 'kept'}; the same command continues from there."
+    kept = f"Finished fits are kept in {tmp_path / 'kept'}; the same command continues from there."
     assert (done.exit_code, done.output.splitlines()[-1]) == (130, f"Interrupted. {kept}")

@@ -67,7 +67,7 @@ def test_models_of_the_command_line_load_without_trust(path, frame, name, task):
     frame = columns.read(frame)
     model = kind(columns.pipeline(learner), n_bags=2, random_state=0).fit(frame, y)
     said = save_model(path, model, read, "folder/homes.csv")
-    assert said == f"The model of 24 rows is in {path}; stablebag predict uses it."
+    assert said == f"Model: {path} (for stablebag predict)"
     saved = SavedModel.load(path)
     assert saved.reading == read
     assert saved.note == ""

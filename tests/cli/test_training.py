@@ -94,7 +94,7 @@ def test_kinds_are_given_by_column():
 @pytest.mark.parametrize("name", ["refits", "matched", "save"])
 def test_options_that_need_all_rows_raise_an_error(name):
     _refuse_in_memory_only({"refits": None, "matched": 0, "save": None})
-    with pytest.raises(TableError, match=f"--{name} .* larger than --max-memory. Leave --{name} out"):
+    with pytest.raises(TableError, match=f"--{name} .* larger than --max-memory. Remove --{name}"):
         _refuse_in_memory_only({name: 3})
 
 
@@ -142,7 +142,7 @@ def test_groups_of_one_class_are_held_out_by_class(frame):
 
 def test_test_size_that_leaves_no_groups_raises_an_error(frame):
     y, few = np.arange(len(frame)), frame["patient_id"]
-    with pytest.raises(TableError, match=r"40 of the 40 groups are held out and none is left .*Take a smaller share"):
+    with pytest.raises(TableError, match=r"40 of the 40 groups are held out and none is left .*Use a smaller share"):
         hold_out_groups(frame, y, few, 0.99, "regression", 0)
     with pytest.raises(TableError, match=r"39 of the 40 groups are held out and one is left"):
         hold_out_groups(frame, y, few, 0.975, "regression", 0)
@@ -162,7 +162,7 @@ def test_sentence_counts_groups_and_their_rows():
     assert count_rows(visits("a", "a", "b")) == "3 rows of 2 groups"
     assert describe_group_sizes(visits("a", "a", "b")) == "There are 2 groups with 1 to 2 rows each."
     assert describe_group_sizes(visits("a", "a", "b", "b")) == "There are 2 groups with 2 rows each."
-    words = "There are 2 groups with one row each: leaving out one is leaving out a row."
+    words = "There are 2 groups with one row each, so leaving out a group leaves out a row."
     assert describe_group_sizes(visits("a", "b", column="animal")) == words
     assert describe_split(1500, 30, None, None) == "Trained on 1,500 rows, held out 30."
     patients = visits("a", "a", "b")

@@ -330,7 +330,7 @@ def test_printing_is_explaining():
     (lambda: Certificate(Subbagging(1.0), 500), ValueError, "every bag is the whole data set"),
     (lambda: Certificate("subaging", 500), ValueError, r"Subbagging\(bag_size=0.5\), or one of .* Got 'subaging'"),
     (lambda: Certificate(Subbagging, 500), TypeError, "'scheme' parameter of Certificate"),
-    (lambda: Certificate(Subbagging(0.5).resolve(499), 500), ValueError, "the scheme was resolved for another number of rows"),
+    (lambda: Certificate(Subbagging(0.5).resolve(499), 500), ValueError, "must be 499, as in its scheme"),
     (lambda: Certificate(Subbagging(), 1), ValueError, "'n_samples' parameter of Certificate"),
     (lambda: Certificate(Subbagging(), 500.0), TypeError, "'n_samples' parameter of Certificate"),
     (lambda: Certificate(Subbagging(), 500, 0), ValueError, "'n_bags' parameter of Certificate"),

@@ -115,8 +115,8 @@ def test_first_reason_of_a_classifier_counts_decisions(cancer):
     decisions = cancer.decisions
     assert len(decisions) == len(decisions.base) == len(decisions.same) == 60
     first = cancer.verdict().reasons[0]
-    assert first == f"{decisions.conclusion()} {decisions.checks()} {decisions.beside()}"
-    assert decisions.beside().startswith("Without each of the same 15 rows, refits flip ")
+    assert first == f"{decisions.conclusion()} {decisions.checks()} {decisions.of_both()}"
+    assert decisions.of_both().startswith("Without each of the same 15 rows, refits flip ")
     assert (decisions.same <= decisions.by_point).all()
     assert "at most the square root of 2" in cancer.facts().section("changes").note
 
@@ -376,7 +376,7 @@ def test_study_of_files_equals_that_in_memory_without_the_base_model(held_out_of
     assert f"fitted to all {rest.n_samples} rows at once, and they are not in memory." in of_files.compared.reason
     if target == "kind":
         assert (of_files.decisions.suggested == in_memory.decisions.suggested).all()
-        assert of_files.decisions.beside() == ""
+        assert of_files.decisions.of_both() == ""
 
 
 def test_study_of_many_rows_in_files_predicts_a_sample(held_out_of_files, monkeypatch):
@@ -566,11 +566,11 @@ def test_checks_say_how_many_candidates_were_checked_and_confirmed():
 
 def test_the_base_model_is_compared_without_the_same_rows():
     both = by_hand([0, 2, 1], base=np.array([1, 1, 0]), same=np.array([0, 1, 0]), n_same=2)
-    assert both.beside() == (
+    assert both.of_both() == (
         "Without each of the same 2 rows, refits flip 2 decisions of the base model and 1 of the bagged model."
     )
-    assert by_hand([0, 2]).beside() == ""
-    assert both.explain() == f"{both.conclusion()} {both.beside()}"
+    assert by_hand([0, 2]).of_both() == ""
+    assert both.explain() == f"{both.conclusion()} {both.of_both()}"
 
 
 def test_advice_names_close_calls_only_if_they_are_many():

@@ -94,7 +94,7 @@ def test_learner_that_never_changes_is_already_stable():
     still = Comparison(moves(0.0, 1), moves(0.1, 2, noise=0.1), n_samples=400)
     verdict = decide(still, spread=10.0)
     assert verdict.case == "already stable"
-    assert "leaving out any one of 60 rows changes its predictions at no test point" in verdict.headline
+    assert "leaving out any one of 60 rows does not change its predictions at any test point" in verdict.headline
     assert verdict.advice == "You do not need bagging for stability here."
     moving = decide(replace(still, refitted=moves(0.1, 2)), spread=10.0)
     assert moving.advice == "You do not need bagging for stability here. Bagged, it changes by 0.1."
@@ -201,7 +201,7 @@ def test_without_the_base_learner_there_is_nothing_to_compare():
     assert "by 2, less than 1% of the spread" in str(decide(Comparison.of(None, moves(2.0, 1)), spread=1000.0))
     still = Perturbations(np.zeros(2), np.zeros((3, 2)), np.arange(3))
     assert decide(Comparison.of(None, still)).headline == (
-        "Leaving out each of 3 rows changes the bagged model's predictions at no test point."
+        "Leaving out any one of 3 rows does not change the bagged model's predictions at any test point."
     )
 
 

@@ -1,4 +1,4 @@
-"""How many bags and refits there is time for: a few fits are timed before the work, and the choice is printed."""
+"""Chooses the numbers of bags and refits by timing a few fits, and prints the choice before the work."""
 
 import math
 import time
@@ -23,30 +23,30 @@ from stablebag.models.solving import FitJob, Solver, SolverChoice, with_solver
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.law import ResamplingScheme
 
-# Pairs of a number of bags and one of refits: the first that there is time for is taken, or else the last.
+# Pairs of numbers of bags and refits: the first within the time limit, or else the last.
 LADDER = ((500, 200), (200, 100), (100, 50), (50, 20))
-MORE_BAGS = (2_000, 1_000)  # taken where fits are quick: less bagging noise, and a smaller guarantee from 500 rows on
-_MORE_SHARE = 1 / 12  # of the time limit that everything may take with them
-_MOST_ENTRIES = 5_000_000  # rows in all of these bags together: as many as 500 bags of 10,000 rows have
-FULL_SIZE = 20_000  # rows from which on bags have as many as with so many: half of them, 10,000
-_FIRST = 1_000  # rows of the first fit that is timed
-_GROWTH = 4  # by how much the next one is larger
-_QUICK = 0.1  # seconds of a fit that is timed again
-_SPENT = 0.05  # of the time there is, after which no larger fit is timed
-_POWERS = (1.0, 3.0)  # of the number of rows, with which the time of a fit grows: at least and at most
-_LIKELY = 0.5  # rows in every bag, from which on there are too few bags
-_PREDICTED = 20_000  # rows of a source at which every bag predicts: held-out ones, and as many training rows
-_OF_A_ROW, _OF_AN_ENTRY = 16, 24  # bytes of a row, and of a row in a bag, beside its values
-FEWEST_MATCHED = 10  # refits of the bagged model; if there is no time for as many, what they would give is estimated
-_MATCHED_SECONDS = 4.0  # that more refits of the bagged model may take even if everything else takes less
-_MATCHED_SHARE = 1.0  # of the time of everything else that more of them may take
-_BESIDE_A_REFIT = 0.03  # seconds of a refit of the bagged model beside its fits
-_BESIDE = 1.15  # everything in proportion to the fits alone: predictions, processes, printing
+MORE_BAGS = (2_000, 1_000)  # for quick fits: less bagging noise and, from 500 rows on, a smaller guarantee
+_MORE_SHARE = 1 / 12  # share of the time limit for all work with more bags
+_MOST_ENTRIES = 5_000_000  # rows in all of these bags together, such as 500 bags of 10,000 rows
+FULL_SIZE = 20_000  # above this number of rows, bags do not grow: half bags have 10,000 rows
+_FIRST = 1_000  # rows of the first timed fit
+_GROWTH = 4  # factor to the next one
+_QUICK = 0.1  # seconds; a quicker fit is timed twice
+_SPENT = 0.05  # share of the time limit after which no larger fit is timed
+_POWERS = (1.0, 3.0)  # smallest and largest power of the number of rows with which the time of a fit grows
+_LIKELY = 0.5  # expected rows in every bag; with more, there are too few bags
+_PREDICTED = 20_000  # rows of a source at which every bag predicts: held-out rows and training rows
+_OF_A_ROW, _OF_AN_ENTRY = 16, 24  # bytes of a row, and of a row in a bag, in addition to its values
+FEWEST_MATCHED = 10  # refits of the bagged model; without time for these, its change is estimated
+_MATCHED_SECONDS = 4.0  # seconds for more refits of the bagged model, even if everything else takes less
+_MATCHED_SHARE = 1.0  # time for more of these refits, relative to everything else
+_BESIDE_A_REFIT = 0.03  # seconds of a refit of the bagged model in addition to its fits
+_BESIDE = 1.15  # time of everything (predictions, processes, printing), relative to the fits
 
 
 @dataclass(frozen=True)
 class Workload:
-    """How much is fitted, and how long that takes.
+    """The numbers of fits, and how long they take.
 
     Attributes
     ----------
@@ -57,23 +57,23 @@ class Workload:
     n_refits : int
         The number of refits of the base model without a row; 0 if it is not refitted.
     n_matched : int
-        The number of these rows without which the bagged model is refitted, too; 0 estimates what that would give.
+        The number of refits of the bagged model; 0 estimates its change.
     bag_seconds : float
-        How long the fit of a bag takes; 0 if that is not known.
+        The time of the fit of a bag; 0 if unknown.
     refit_seconds : float
-        How long a refit takes.
+        The time of a refit of the base model.
     matched_seconds : float
-        How long a refit of the bagged model takes; for a classifier, with half of another one to check decisions.
+        The time of a refit of the bagged model; for a classifier, including half of another one to check decisions.
     workers : int
-        The number of fits in parallel.
+        The number of parallel fits.
     n_passes : int
-        How often files are read, if the rows are not in memory.
+        The number of times that files are read, if the rows are not in memory.
     pass_seconds : float
-        How long it takes to read them once.
+        The time to read them once.
     chosen : tuple of str
-        What was chosen, as options of the command line that choose it again.
+        The choice as options of the command line.
     sentence : str
-        What was chosen, why, how long it takes, and what to change.
+        The choice, its reason and its time, and the options that change it.
     """
 
     scheme: ResamplingScheme
@@ -91,12 +91,12 @@ class Workload:
 
     @property
     def seconds(self) -> float:
-        """How long everything takes, about."""
+        """The time of everything, about."""
         fits = _seconds(self.n_bags, self.n_refits, self.bag_seconds, self.refit_seconds, self.workers)
         return fits + self.n_matched * self.matched_seconds + self.n_passes * self.pass_seconds
 
     def share(self, done: int) -> float:
-        """Return which share of the work is done after so many fits: bags, then refits, which take longer."""
+        """Return the share of the work after some fits: first bags, then refits, which take longer."""
         bag, refit = (self.bag_seconds, self.refit_seconds) if self.bag_seconds > 0 else (1.0, 1.0)
         parts = [(self.n_bags, bag), (self.n_refits + 1, refit), (self.n_matched, self.matched_seconds * self.workers)]
         whole, reached = sum(number * each for number, each in parts), 0.0
@@ -107,7 +107,7 @@ class Workload:
 
 
 def settled(*data: Any, **wanted: Any) -> Workload:
-    """Choose how much to fit, as `workload` does, and say it."""
+    """Choose how much to fit, as `workload` does, and print the choice."""
     with progress("Timing a few fits"):
         load = workload(*data, **wanted)
     say(progress_console(), load.sentence)
@@ -116,20 +116,20 @@ def settled(*data: Any, **wanted: Any) -> Workload:
 
 @contextmanager
 def room_named() -> Iterator[None]:
-    """Name the option where a bag of units has more rows than most, and no room in memory."""
+    """Name the option that helps if a bag of groups does not fit into memory."""
     try:
         yield
     except NoRoomError as error:
         raise ValueError(
-            f"Bag {error.bag} has {error.n_rows:,} rows, which is more than there is memory for. Give --max-memory "
+            f"Bag {error.bag} has {error.n_rows:,} rows, which do not fit into memory. Use --max-memory "
             f"{error.megabytes:,}MB, or a smaller --bag-size."
         ) from None
 
 
 def default_scheme(scheme: ResamplingScheme, n_units: int) -> tuple[ResamplingScheme, bool]:
-    """Return a scheme for so many rows or units, and whether its bags are smaller than usual, because there are many.
+    """Return a scheme for a number of rows or groups, and whether its bags are capped because there are many.
 
-    From 20,000 on, bags have as many as with 20,000, which is 10,000 where half is usual: more rows make fits slow
+    Above 20,000 rows, bags are as large as with 20,000, which is 10,000 for half bags. Larger bags would make fits slow
     and the guarantee, which depends on the share of rows in a bag, worse.
     """
     if n_units <= FULL_SIZE:
@@ -153,7 +153,7 @@ def workload(
     limit: float = 180.0,
     seed: int = 0,
 ) -> Workload:
-    """Choose how much to fit in about `limit` seconds; numbers that are given stay, and None is chosen.
+    """Choose how much to fit in about `limit` seconds; given numbers stay, and None is chosen.
 
     Parameters
     ----------
@@ -170,13 +170,13 @@ def workload(
     n_refits : int or None, default=None
         The number of refits of the base model; 0 for none.
     n_matched : int or None, default=None
-        The number of refits of the bagged model; 0 estimates what they would give.
+        The number of refits of the bagged model; 0 estimates its change.
     size_is_given : bool, default=False
-        Whether the size of the bags was given; otherwise bags of large tables are smaller than usual.
+        Whether the size of the bags was given; otherwise bags of large tables are capped.
     units : int or None, default=None
-        The number of units that bags are drawn of; None is that of the rows.
+        The number of rows or groups that bags are drawn from; None means the number of rows.
     noun : Noun, default=ROWS
-        What these units are.
+        The word for them: row or group.
     jobs : int, default=1
         The number of fits in parallel.
     limit : float, default=180.0
@@ -218,7 +218,7 @@ def workload(
     _refuse_too_few(law, bags, noun)
     others = _seconds(bags, refits, bag, refit, workers) + passes(bags) * took
     each = _BESIDE * bags * float(law.mean_inclusion) * bag / workers + _BESIDE_A_REFIT
-    each *= 1.5 if is_classifier(learner) else 1  # beside it, half as many that seem to flip decisions
+    each *= 1.5 if is_classifier(learner) else 1  # half as many more check decisions
     matched = min(_n_matched(each if bag else 0.0, others, limit) if n_matched is None else n_matched, refits)
     chosen = [] if n_bags else ["--n-bags", str(bags)]
     chosen += [] if n_refits is not None else ["--refits", str(refits)]
@@ -229,13 +229,13 @@ def workload(
 
 
 def _seconds(n_bags: int, n_refits: int, bag: float, refit: float, workers: int) -> float:
-    """How long fits take: the learner is also fitted to all rows twice, on its own, and a bag again for each refit."""
+    """The time of fits, with two fits of the learner to all rows, and one more bag for each refit."""
     alone = 2 * refit if n_refits else 0.0
     return _BESIDE * ((n_bags * bag + n_refits * (refit + bag)) / workers + alone)
 
 
 def _n_matched(each: float, others: float, limit: float) -> int:
-    """Without how many rows there is time to refit the bagged model: 10, or more, by fives, if that takes little."""
+    """The number of refits of the bagged model within the time: 10, or more in steps of five."""
     if not each:
         return FEWEST_MATCHED
     little = min(limit - others, max(_MATCHED_SECONDS, _MATCHED_SHARE * others))
@@ -244,12 +244,11 @@ def _n_matched(each: float, others: float, limit: float) -> int:
 
 
 def _timed(learner: Any, X: Any, y: np.ndarray, share: float, limit: float, seed: int) -> tuple[float, float, bool]:
-    """How long fits to a bag and to all rows take; zeros if no fit succeeds, which is told later and better.
+    """The times of a fit to a bag and to all rows, and whether a solver fits bags; zeros if every fit fails.
 
-    Bags may be fitted by a solver, and whether they are is returned, too.
-
-    Fits to 1,000 rows, 4,000 and so on are timed, up to all rows, as long as they take little of the time there is;
-    beyond the last, time grows with the power of the number of rows with which it grew before.
+    Fits to 1,000 rows, 4,000 and so on are timed, up to all rows, while they take little of the time limit. Beyond the
+    last one, time is extrapolated with the power of the number of rows with which it grew before. The actual fits
+    report errors better.
     """
     order, n = np.random.default_rng(seed).permutation(len(y)), len(y)
     sizes: list[int] = []
@@ -258,7 +257,7 @@ def _timed(learner: Any, X: Any, y: np.ndarray, share: float, limit: float, seed
     while spent <= _SPENT * limit and (not sizes or sizes[-1] < n):
         rows = np.sort(order[:size])
         took, solved = _time_of(learner, X.iloc[rows] if hasattr(X, "iloc") else X[rows], y[rows])
-        if took is None:  # few rows may have one class only; what is wrong with all of them is told by the real fits
+        if took is None:  # few rows may have one class only; the actual fits report other errors
             if size == n:
                 break
         else:
@@ -274,13 +273,13 @@ def _timed(learner: Any, X: Any, y: np.ndarray, share: float, limit: float, seed
 def _timed_in_files(
     learner: Any, source: RowSource, y: np.ndarray, share: float, limit: float, seed: int
 ) -> tuple[float, float, bool]:
-    """How long the fit of a bag takes with what it predicts later, and reading one; and whether a solver fits it."""
+    """The times of fitting a bag (with later predictions) and of reading one, and whether a solver fits it."""
     needed, memory = share * len(y) * (source.bytes_per_row + _OF_A_ROW), _memory(source)
     if needed > memory:
         enough = f"{math.ceil(2 * needed / 1e6):,}MB"
         raise ValueError(
-            f"A bag of {round(share * len(y)):,} rows takes about {math.ceil(needed / 1e6):,}MB, and --max-memory "
-            f"leaves {memory / 1e6:,.3g}MB for rows. Give --max-memory {enough}, or a smaller --bag-size."
+            f"A bag of {round(share * len(y)):,} rows takes about {math.ceil(needed / 1e6):,}MB, but --max-memory "
+            f"leaves only {memory / 1e6:,.3g}MB for rows. Use --max-memory {enough}, or a smaller --bag-size."
         )
     size = min(len(y), max(_FIRST, round(share * len(y))))
     rows = np.sort(np.random.default_rng(seed).choice(len(y), size, replace=False))
@@ -297,26 +296,26 @@ def _timed_in_files(
         start = time.perf_counter()
         model.predict(X)
     except Exception:
-        return bag, took, solved  # what is wrong is told by the real fits
+        return bag, took, solved  # the actual fits report the error
     return bag + _PREDICTED * (time.perf_counter() - start) / size, took, solved
 
 
 def _passes(source: RowSource, share: float, n_bags: int) -> int:
-    """How often a source is read: for the portions of the bags, and at the end for some rows at which they predict."""
+    """The number of times a source is read: for the portions of the bags, and at the end for predictions."""
     entries = n_bags * share * source.n_samples
     held = max(min(entries, source.n_samples) * (source.bytes_per_row + _OF_A_ROW), entries * _OF_AN_ENTRY)
     return 1 + min(n_bags, math.ceil(held / _memory(source)))
 
 
 def _memory(source: RowSource) -> float:
-    """The bytes that there are for rows, beside those that reading takes."""
+    """The bytes for rows, without those that reading takes."""
     return max(source.max_memory - source.bytes_to_read, source.max_memory / 2)
 
 
 def _time_of(learner: Any, X: Any, y: np.ndarray) -> tuple[float | None, bool]:
-    """How long a fit takes as bags are fitted, None if it fails, and whether that is by a solver.
+    """The time of a fit like those of bags, None if it fails, and whether a solver does it.
 
-    A quick one is done twice, because much of the first is loading.
+    A quick fit is repeated, because much of the first one is loading.
     """
     solver, took = _solver(learner, X, y), 0.0
     for _ in range(2):
@@ -339,12 +338,12 @@ def _solver(learner: Any, X: Any, y: np.ndarray) -> Solver | None:
     try:
         choice: SolverChoice = with_solver(job).choice
     except Exception:
-        return None  # what is wrong is told by the real fits
+        return None  # the actual fits report the error
     return choice.solver
 
 
 def _at(size: float, sizes: list[int], seconds: list[float]) -> float:
-    """The time of a fit to so many rows, by the nearest times that are known and their growth."""
+    """The time of a fit to `size` rows, from the nearest known times and their growth."""
     if len(sizes) == 1 or size <= sizes[0]:
         return seconds[0] * (size / sizes[0] if size > sizes[0] else 1.0)
     place = min(int(np.searchsorted(sizes, size)), len(sizes) - 1)
@@ -354,28 +353,28 @@ def _at(size: float, sizes: list[int], seconds: list[float]) -> float:
 
 
 def _refuse_too_few(law: Any, n_bags: int, noun: Noun) -> None:
-    """Refuse so few bags that some row is likely to be in all of them: there would be no prediction without it."""
+    """Raise an error if some row is likely to be in every bag: there would be no prediction without it."""
     likely = float(np.sum(np.asarray(law.inclusion_probabilities, dtype=float) ** n_bags))
     if likely > _LIKELY:
         raise ValueError(
             f"With {n_bags:,} bags of {round(law.bag_size):,}, about {float(f'{likely:.2g}'):,g} of the "
-            f"{noun.count(law.n_samples)} are in every bag, and nothing is known of the prediction without them. Use "
-            "more bags, or a smaller --bag-size."
+            f"{noun.count(law.n_samples)} are in every bag, so there is no prediction without them. Use more bags, or "
+            "a smaller --bag-size."
         )
 
 
 def _sentence(load: Workload, usual: tuple[int, int], size: int, noun: Noun, limit: float) -> str:
-    """What was chosen, why, how long it takes and what to change."""
+    """The choice in words, with its reason, its time, and the options that change it."""
     takes = f" take {about_time(load.seconds)} with {load.workers} job{'s' * (load.workers != 1)}"
     read = ""
     if load.n_passes:
-        of_it = f", {about_time(load.pass_seconds * load.n_passes)} in all" if load.pass_seconds > 1 else ""
-        read = f"; the files are read about {load.n_passes:,} times{of_it}"
+        whole = f", {about_time(load.pass_seconds * load.n_passes)} in total" if load.pass_seconds > 1 else ""
+        read = f"; the files are read about {load.n_passes:,} times{whole}"
     numbers = _numbers(load.n_bags, load.n_refits, load.n_matched, noun, size)
     words = [f"{numbers}{takes if load.bag_seconds else ''}{read}."]
     if load.n_refits and not load.n_matched and "--matched" in load.chosen:
         words.append(
-            "There is no time to refit the bagged model without many rows, so how far it changes is estimated; give "
+            "There is no time to refit the bagged model, so its change is estimated; use "
             f"--matched {FEWEST_MATCHED} to refit it."
         )
     names = [name for name in load.chosen if name in ("--n-bags", "--refits")]
@@ -383,17 +382,14 @@ def _sentence(load: Workload, usual: tuple[int, int], size: int, noun: Noun, lim
     if names and load.seconds > limit:
         words.append(
             f"That is more than {most}, but fewer would measure too little. A smaller --bag-size, more --jobs or "
-            "another --model take less."
+            "another --model takes less time."
         )
     elif (load.n_bags, load.n_refits) != usual:
         seconds = replace(load, n_bags=usual[0], n_refits=usual[1], n_matched=0).seconds
         longer = f"would take {about_time(seconds)}, more than {most}"
-        words.append(f"The usual {_numbers(*usual)} {longer}; give {' and '.join(names)} to choose.")
+        words.append(f"The usual {_numbers(*usual)} {longer}; set them with {' and '.join(names)}.")
     if "--bag-size" in load.chosen:
-        words.append(
-            f"Of more than {FULL_SIZE:,} {noun.plural}, a bag has as many as of {FULL_SIZE:,}; give --bag-size to "
-            "choose."
-        )
+        words.append(f"Above {FULL_SIZE:,} {noun.plural}, bags are capped at {size:,}; --bag-size sets another size.")
     return " ".join(words)
 
 

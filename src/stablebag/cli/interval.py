@@ -1,4 +1,4 @@
-"""`stablebag interval`: predictions for the rows of a table, with intervals from the bags."""
+"""`stablebag interval`: predictions with intervals for the rows of a table."""
 
 import math
 from fractions import Fraction
@@ -16,7 +16,7 @@ from stablebag.cli.printing import open_console, print_warnings, progress, say
 from stablebag.tables.text import paths_of
 
 METHODS = ("jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife")
-_OF_RANDOM_BAGS = ("jackknife+", "jackknife-minmax")  # proved for a number of bags that is drawn at random
+_OF_RANDOM_BAGS = ("jackknife+", "jackknife-minmax")  # their theorem needs a random number of bags
 
 
 @click.command(cls=Command)
@@ -104,12 +104,12 @@ def interval(
 
 
 def columns_of(found: Any) -> dict[str, Any]:
-    """Return the columns that are written of intervals."""
+    """Return the columns of results."""
     return {"prediction": found.prediction, "lower": found.lower, "upper": found.upper}
 
 
 def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted: bool, about_bags: str = "") -> None:
-    """Say what the intervals are and what is proved of them, and what could be done about negative ones."""
+    """Print what the intervals are, their guarantee, and advice on negative ones."""
     first, *rest = found.explain().split("\n")
     say(console, " ".join([first, *rest, *[about_bags] * bool(about_bags)]))
     below = int((found.lower < 0).sum())
@@ -120,20 +120,18 @@ def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted:
 
 
 def check_method(method: str, locally_weighted: bool, confidence: float, units: Any, n_rows: int) -> None:
-    """Refuse a method that is not for these rows or units, and levels at which every interval would be infinite."""
+    """Raise an error if a method does not work with groups, or if every interval would be infinite."""
     from stablebag._wording import GROUPS, ROWS
     from stablebag.deciding.jackknife import quantile_rank
     from stablebag.tables.text import TableError
 
     noun = ROWS if units is None else GROUPS
     if units is not None and not units.is_unique and method == "stable-jackknife":
-        raise TableError(
-            f"The stable-jackknife is proved for rows, and --group leaves out {noun.plural}. Use jackknife+."
-        )
+        raise TableError(f"The stable-jackknife works for rows, but --group leaves out {noun.plural}. Use jackknife+.")
     if method == "stable-jackknife":
         if locally_weighted:
             raise TableError(
-                "--locally-weighted is not for the stable-jackknife, which is proved for one width. Use jackknife+."
+                "--locally-weighted does not work with the stable-jackknife, which has one width. Use jackknife+."
             )
         return
     n = n_rows if units is None else int(units.nunique())
@@ -141,13 +139,13 @@ def check_method(method: str, locally_weighted: bool, confidence: float, units: 
         needed = math.ceil(1 / (1 - Fraction(str(confidence)))) - 1
         most = math.floor(100 * Fraction(n, n + 1)) / 100
         raise TableError(
-            f"At level {confidence:g} every interval of {noun.count(n)} would be infinite: it takes {needed:,} "
-            f"{noun.plural}. Use more of them, or --confidence {most:g} at the most."
+            f"At level {confidence:g}, every interval from {noun.count(n)} would be infinite. Use at least {needed:,} "
+            f"{noun.plural}, or --confidence {most:g} or less."
         )
 
 
 def _check_stable(model: Any, y: np.ndarray, confidence: float, method: str) -> None:
-    """Refuse a stable jackknife that is not defined for these rows, before anything is fitted."""
+    """Raise an error before any fit if the stable jackknife is not defined for these rows."""
     from stablebag._checks import as_fraction
     from stablebag.deciding.stable_jackknife import StableJackknife
 

@@ -1,4 +1,4 @@
-"""The command `stablebag`: commands that say what is wrong in one sentence, and end at once when they are told to."""
+"""The command `stablebag`: errors are one sentence, and an interrupt ends a command at once."""
 
 import difflib
 import shlex
@@ -20,7 +20,7 @@ except ImportError as error:  # pragma: no cover
     raise SystemExit("The command line needs click and rich: pip install 'stablebag[cli]'.") from error
 
 
-# Each command is a function in a file of its own, which is loaded when it is called.
+# Each command is a function in its own file, which is imported when it is called.
 _COMMANDS = {
     "measure": "measure",
     "interval": "interval",
@@ -40,7 +40,7 @@ _LONG = {
     "compare",
     "demo",
     "reproduce",
-}  # these say from the start what they do
+}  # commands that print at once that they are loading
 
 
 _FLAGS = {
@@ -50,7 +50,7 @@ _FLAGS = {
     "random_state": "--seed",
     "n_refits": "--refits",
     "n_matched": "--matched",
-}  # others are called as the parameter is
+}  # others have the name of the parameter
 
 
 def as_flag(name: str, value: Any = None) -> str:
@@ -69,11 +69,11 @@ def as_flag(name: str, value: Any = None) -> str:
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends commands as Ctrl-C does."""
+    """SIGTERM; it ends commands like Ctrl-C."""
 
 
 class _Commands(click.Group):
-    """Says what is wrong in one sentence and exits with status 2; --debug shows the traceback."""
+    """Prints errors as one sentence and exits with status 2; --debug shows the traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -85,7 +85,7 @@ class _Commands(click.Group):
         return command
 
     def suggestion(self, name: str) -> str:
-        """Return what may have been meant by a command that does not exist."""
+        """Return an error for an unknown command, with what may have been meant."""
         if "." in name or "/" in name:
             return f"There is no command {name!r}. To measure a table: stablebag measure {name} --target COLUMN"
         near = difflib.get_close_matches(name.lower(), _COMMANDS, n=1)
@@ -101,7 +101,7 @@ class _Commands(click.Group):
         if not console.is_terminal:
             console.print("Loading scikit-learn ...")
             return super().resolve_command(ctx, args)
-        with console.status("Loading scikit-learn"):  # which takes seconds
+        with console.status("Loading scikit-learn"):  # this takes seconds
             return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -111,12 +111,12 @@ class _Commands(click.Group):
             with option_style(as_flag):
                 return super().invoke(ctx)
         except click.ClickException as error:
-            error.message = visible(error.message)  # which may have a path in it
+            error.message = visible(error.message)  # it may contain a path
             raise
         except (click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt as interrupt:
-            warnings.simplefilter("ignore")  # of what was given up there is nothing more to say
+            warnings.simplefilter("ignore")  # the work was abandoned, so its warnings do not matter
             how, code = ("Terminated", 143) if isinstance(interrupt, _Terminated) else ("Interrupted", 130)
             click.echo(f"{how}. {interrupt}".strip(), err=True)
             ctx.exit(code)

@@ -1,4 +1,4 @@
-"""`stablebag measure`: a learner beside its bagged version on a table."""
+"""`stablebag measure`: a model and its bagged version, measured on a table."""
 
 import json
 import shlex
@@ -53,7 +53,7 @@ from stablebag.tables.columns import Columns
 from stablebag.tables.text import TableError, check_column_name, name_of, paths_of
 from stablebag.tables.training import Reading
 
-_SPANS = (6, 20)  # of time, over which accuracy is compared: so many, one for each 100 held-out rows
+_SPANS = (6, 20)  # fewest and most spans of time to compare accuracy over; one for each 100 held-out rows
 
 
 @click.command(cls=Command)
@@ -97,7 +97,7 @@ def measure(**options: Any) -> None:
 
 
 def measure_table(options: Mapping[str, Any], command: str) -> None:
-    """Do what `stablebag measure` does with these options; the report has the command that makes it again."""
+    """Run `stablebag measure` with these options; the report quotes the command."""
     table, test = options["table"], options["test"]
     refuse_ending(options["output"], "--output", ".html", ".htm")
     for path in (options["output"], options["json_path"]):
@@ -105,7 +105,7 @@ def measure_table(options: Mapping[str, Any], command: str) -> None:
     check_can_save(options["save"], *paths_of(table), test)
     for metric in options["metrics"]:
         checked_metric(metric)
-    scheme_of(options["scheme"], options["bag_size"])  # refuses a size that cannot be read
+    scheme_of(options["scheme"], options["bag_size"])  # raises an error for a wrong size
     rows = _read(options)
     for metric in options["metrics"]:
         checked_metric(metric, rows.task)
@@ -114,7 +114,7 @@ def measure_table(options: Mapping[str, Any], command: str) -> None:
 
 @dataclass(frozen=True)
 class StudyRows:
-    """Training rows and held-out rows, with what there is to say about them.
+    """Training rows and held-out rows, with sentences about them.
 
     Attributes
     ----------
@@ -135,11 +135,11 @@ class StudyRows:
     notes : tuple of str, default=()
         Sentences about the data, below the numbers.
     remarks : tuple of str, default=()
-        What was odd when the table was read.
+        What was unusual when the table was read.
     checks : Checks, default=no checks
-        What was looked for in the data, and found.
+        The checks of the data and their findings.
     reading : Reading or None, default=None
-        How the table was read; None decides from the training rows what the columns are.
+        How the table was read; None infers the columns from the training rows.
     as_read : DataAsRead or None, default=None
         The same for people.
     """
@@ -159,17 +159,17 @@ class StudyRows:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was found that is suspicious, in full sentences."""
+        """The findings of the checks in full sentences."""
         return tuple(sentence for finding in self.checks.found for sentence in finding.details)
 
     @property
     def row_numbers(self) -> str:
-        """Where the numbers of rows start; "" if rows have names."""
+        """A sentence that says which row has number 0; "" if rows have names."""
         return "Row 0 is the first row of the data." if self.as_read is None else self.as_read.row_numbers
 
 
 def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None:
-    """Study rows with progress as the options of `measure` say, print the facts, and write what was asked for."""
+    """Study rows with the options of `measure`, print the facts, and write the requested files."""
     for name in ("output", "json_path"):
         refuse_unwritable(options[name])
     console, in_files = open_console(), isinstance(rows.X, RowSource)
@@ -240,7 +240,7 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
 
 
 def _workload(pipeline: Any, rows: StudyRows, options: Mapping[str, Any]) -> Workload:
-    """How much is fitted, chosen where it was left open."""
+    """The numbers of fits, given or chosen."""
     groups = rows.groups
     units = {} if groups is None else {"units": groups.nunique(), "noun": GROUPS}
     return settled(
@@ -261,7 +261,7 @@ def _workload(pipeline: Any, rows: StudyRows, options: Mapping[str, Any]) -> Wor
 
 @contextmanager
 def _kept(cache: Path | None) -> Iterator[None]:
-    """Keep fits in the cache, if there is one, and say so when interrupted."""
+    """Keep fits in the cache, if there is one; an interrupt names it."""
     if cache is None:
         yield
         return
@@ -269,7 +269,7 @@ def _kept(cache: Path | None) -> Iterator[None]:
         with keep_fits(cache):
             yield
     except KeyboardInterrupt as interrupt:
-        where = f"What was done is kept in {cache}; the same command continues from there."
+        where = f"Finished fits are kept in {cache}; the same command continues from there."
         raise type(interrupt)(where) from None
 
 
@@ -277,7 +277,7 @@ def _kept(cache: Path | None) -> Iterator[None]:
 
 
 def _read(options: Mapping[str, Any]) -> StudyRows:
-    """Read the table, hold out rows, and collect what there is to say about both."""
+    """Read the table, hold out rows, and check both."""
     table, target, test, size, seed = (options[name] for name in ("table", "target", "test", "test_size", "seed"))
     with progress(f"Reading {name_of(table)}"):
         _check_time(options, is_large=training.is_large(options))
@@ -318,7 +318,7 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
         made.add(TIME)
         X, X_test, y, y_test = held_out(X, y, size, task, seed)
         if len(y) < 2:
-            raise TableError("One row is left to train on, and two are needed. Give more rows, or --test.")
+            raise TableError("Only one row is left to train on, but two are needed. Use more rows, or --test.")
     else:
         X, X_test, y, y_test, groups, groups_test = training.hold_out_groups(X, y, groups, size, task, seed)
     notes.append(training.describe_split(len(y), len(X_test), groups, groups_test))
@@ -365,12 +365,12 @@ def held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[An
 
 
 def _check_classes(y: np.ndarray, y_test: np.ndarray) -> None:
-    """Refuse training rows of one class, if other classes have so few rows that all of them are held out."""
+    """Raise an error if all training rows have one class, because all rows of the others are held out."""
     first, others = str(y[0]), sorted(set(map(str, y_test)) - set(map(str, y)))
     if not others or (y != y[0]).any():
         return
     n = int((y_test.astype(str) == others[0]).sum())
-    rare = f"class {others[0]!r} has {ROWS.count(n)} only, and {'it is' if n == 1 else 'they are'} held out"
+    rare = f"class {others[0]!r} has only {ROWS.count(n)}, which {'is' if n == 1 else 'are'} held out"
     if len(others) > 1:
         rare = f"the other {len(others):,} classes have so few rows that all of them are held out"
     numbers = all(name.lstrip("-").replace(".", "", 1).isdigit() for name in (first, *others))
@@ -382,7 +382,7 @@ def _check_classes(y: np.ndarray, y_test: np.ndarray) -> None:
 
 
 def held_out_latest(X: Any, y: Any, time: str, test_size: float, task: str) -> tuple[Any, ...]:
-    """Hold out the latest rows by a column of times, all of one time together.
+    """Hold out the latest rows by a column of times; rows of the same time stay together.
 
     Returns X, X_test, y, y_test, the span of time of each held-out row, because rows next to each other in time are not
     independent, and a sentence.
@@ -401,27 +401,27 @@ def held_out_latest(X: Any, y: Any, time: str, test_size: float, task: str) -> t
             f"Too few rows, or one class only, are before the latest {test_size:.0%} by {time!r}. Take a smaller "
             "--test-size."
         )
-    shuffled = np.random.default_rng(0).permutation(np.flatnonzero(late))  # the first are points of tables and charts
+    shuffled = np.random.default_rng(0).permutation(np.flatnonzero(late))  # tables and charts use the first rows
     shown = str(first)[:10] if column.dtype.kind == "M" else f"{first:g}"
     of_rows = np.unique(column.to_numpy()[shuffled], return_inverse=True)[1].ravel()
     n_spans = min(int(np.clip(late.sum() // 100, *_SPANS)), int(of_rows.max()) + 1)
     spans = pd.Series(of_rows * n_spans // (of_rows.max() + 1), name=SPANS.singular)
     said = (
-        f"The latest rows are held out: those with {time} from {shown} on. Rows next to each other in time are alike, "
-        f"so accuracy is compared over {SPANS.count(n_spans)}."
+        f"The latest rows are held out: those with {time} from {shown} on. Rows next to each other in time are "
+        f"similar, so accuracy is compared over {SPANS.count(n_spans)}."
     )
     return X[~late], X.iloc[shuffled], y[~late], y[shuffled], spans, said
 
 
 def _check_time(options: Mapping[str, Any], *, is_large: bool) -> None:
-    """Refuse --time together with what decides otherwise which rows are held out."""
+    """Raise an error if another option already decides which rows are held out."""
     if options.get("time") is None:
         return
     for name, given in (("--test", options.get("test")), ("--group", options.get("group"))):
         if given is not None:
             raise TableError(f"--time and {name} both decide which rows are held out. Use one of them.")
     if is_large:
-        raise TableError("--time needs all rows in memory. Allow more --max-memory, or give later rows with --test.")
+        raise TableError("--time needs all rows in memory. Use a larger --max-memory, or pass later rows with --test.")
 
 
 def _check_share(test_size: float) -> None:

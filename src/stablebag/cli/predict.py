@@ -1,4 +1,4 @@
-"""`stablebag predict`: a saved model at the rows of a table."""
+"""`stablebag predict`: predictions of a saved model for the rows of a table."""
 
 from pathlib import Path
 from typing import Any
@@ -67,9 +67,11 @@ def predict(
     saved = SavedModel.load(model_file, trust)
     model, target, task, group = saved.model, saved.reading.target, saved.reading.task, saved.reading.group
     if task == "classification" and (confidence is not None or locally_weighted):
-        raise TableError(f"Intervals are for numbers, and the model predicts the classes of {target!r}. Use --sets.")
+        raise TableError(f"Intervals are for numbers, but the model predicts the classes of {target!r}. Use --sets.")
     if task == "regression" and with_sets:
-        raise TableError(f"Sets are of labels, and the model predicts the number {target!r}. Use --interval 0.9.")
+        raise TableError(
+            f"Sets of labels are for classes, but the model predicts the number {target!r}. Use --interval 0.9."
+        )
     if locally_weighted and confidence is None:
         raise TableError("--locally-weighted is for intervals. Add --interval 0.9, or leave it out.")
     new = saved.reading.read_new(table)
@@ -138,7 +140,7 @@ def _classes(console: Console, model: Any, new: Any, target: str, delta: float |
 
 
 def _units(model: Any, group: str | None) -> Any:
-    """The units of the training rows, as in the column that named them; None if there was no such column."""
+    """The groups of the training rows, as in their column; None without groups."""
     import pandas as pd
 
     return None if group is None else pd.Series(model.units_.names_of_rows, name=group)

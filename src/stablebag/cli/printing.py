@@ -1,4 +1,4 @@
-"""How commands print: plain sentences, what is being done, the columns of a table, and the facts of a study."""
+"""How commands print: sentences, progress, tables, and the facts of a study."""
 
 import math
 import sys
@@ -30,31 +30,31 @@ _FEW = 3  # fits after which the time left is shown
 
 
 def open_console(*, stderr: bool = False) -> Console:
-    """Return where to print. What goes to a file or a pipe has no bars and colours, even if FORCE_COLOR is set."""
+    """Return the console to print to; files and pipes get neither bars nor colours, even if FORCE_COLOR is set."""
     return Console(stderr=stderr, force_terminal=(sys.stderr if stderr else sys.stdout).isatty())
 
 
 def say(console: Console, text: str) -> None:
-    """Print a sentence as it is; in a terminal, lines end between words."""
+    """Print a sentence literally; only a terminal wraps it, between words."""
     console.print(visible(text), highlight=False, markup=False, soft_wrap=not console.is_terminal)
 
 
 def progress_console() -> Console:
-    """Return where to print progress: stderr, so that a file of results has none of it."""
+    """Return the console for progress: stderr, which keeps it out of a file of results."""
     return open_console(stderr=True)
 
 
 def finite(value: float) -> float | None:
-    """Return a number that JSON takes; None for infinity and NaN."""
+    """Return a number for JSON; None for infinity and NaN."""
     return value if math.isfinite(value) else None
 
 
 @contextmanager
 def print_warnings(console: Console, options: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Print warnings of the work in a ``with`` block as sentences, each once and without the place in the code.
+    """Print warnings from a ``with`` block as sentences, each once and without its place in the code.
 
-    Names of parameters are replaced by the options of the command line. Warnings for developers, which Python hides
-    from users, stay hidden.
+    Options of the command line replace names of parameters. Warnings for developers, which Python hides from users,
+    stay hidden.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
@@ -72,10 +72,10 @@ def print_warnings(console: Console, options: Mapping[str, str] | None = None) -
 
 @contextmanager
 def progress(name: str, share: Callable[[int], float] | None = None) -> Iterator[None]:
-    """Show what is done in a ``with`` block: a bar in a terminal, otherwise a line at once and one every half minute.
+    """Show the progress of a ``with`` block: a bar in a terminal, otherwise a line now and every half minute.
 
-    `share` says how much of the work is done after so many fits, if they do not all take the same time. Work that is
-    not counted is shown as well, by its name and by those of its steps.
+    If fits take different times, `share` returns the share of the work after a number of fits. Work without a count is
+    shown by its name and its steps.
     """
     work, there = _Work(name, share), progress_console()
     shown = _bar(there, work) if there.is_terminal else _lines(there, work)
@@ -85,12 +85,12 @@ def progress(name: str, share: Callable[[int], float] | None = None) -> Iterator
 
 
 class _Work:
-    """What is being done, how much of it, and how long it will take."""
+    """The work being done: its name, how much of it is done, and the time left."""
 
     def __init__(self, name: str, share: Callable[[int], float] | None) -> None:
         self.name, self.share = name, share
-        self.changed: Callable[[], Any] = list  # what is called when another step begins
-        self.done, self.total = 0, 0  # fits; a total of zero is work that is not counted
+        self.changed: Callable[[], Any] = list  # called when another step begins
+        self.done, self.total = 0, 0  # fits; a total of zero means work without a count
         self.seen = deque[tuple[float, float]]()
 
     def begin(self, name: str) -> None:
@@ -106,7 +106,7 @@ class _Work:
 
     @property
     def left(self) -> str:
-        """How long it will take, once that is known."""
+        """The time left, once it is known."""
         if not self.total or not _FEW <= self.done < self.total or len(self.seen) < 2:
             return ""
         (start, before), (_, now) = self.seen[0], self.seen[-1]
@@ -125,7 +125,7 @@ def _bar(console: Console, work: _Work) -> Progress:
 
 
 class _Bar(BarColumn):
-    """A bar for work that is counted."""
+    """A bar for work with a count."""
 
     def __init__(self, work: _Work) -> None:
         super().__init__(bar_width=24)
@@ -139,7 +139,7 @@ class _Bar(BarColumn):
 
 
 class _Fits(ProgressColumn):
-    """How many fits are done."""
+    """The number of finished fits."""
 
     def __init__(self, work: _Work) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ class _Fits(ProgressColumn):
 
 
 class _Left(ProgressColumn):
-    """How long it will take."""
+    """The time left."""
 
     def __init__(self, work: _Work) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ class _Left(ProgressColumn):
 
 @contextmanager
 def _lines(console: Console, work: _Work) -> Iterator[None]:
-    """Lines for a file or a pipe, from a thread of their own, because single fits may take long."""
+    """Lines for a file or a pipe, from a separate thread, because single fits may take long."""
     over = threading.Event()
 
     def report() -> None:
@@ -195,7 +195,7 @@ def new_table(title: str) -> Table:
 
 
 def print_columns(console: Console, data: "DataAsRead") -> None:
-    """Print a table of the columns that matter most, and how many others there are of which kind."""
+    """Print a table of the most important columns, and the numbers of the others by kind."""
     table = new_table(data.title)
     table.add_column("column", overflow="fold")
     table.add_column("read as", no_wrap=True)
@@ -245,7 +245,7 @@ def print_study(
     data : sequence of str
         Sentences about the table, below the numbers.
     remarks : sequence of str
-        What was odd when the table was read.
+        What was unusual when the table was read.
     warnings : sequence of str
         What is suspicious about the data, in full.
     rows : str
@@ -287,7 +287,7 @@ def print_study(
 
 
 def _lines_of(console: Console, text: str) -> None:
-    """Print text whose lines are as long as they should be."""
+    """Print text that is already wrapped."""
     console.print(visible(text), highlight=False, markup=False, soft_wrap=True)
 
 
@@ -298,6 +298,6 @@ def _paragraph(console: Console, text: str, style: str = "") -> None:
 
 
 def _point(console: Console, text: str) -> None:
-    """A line of a list, whose further lines are indented."""
+    """Print an item of a list, with a hanging indent."""
     _lines_of(console, textwrap.fill(f"- {printable(text, most=10_000)}", console.width - 1, subsequent_indent="  ",
                                      break_on_hyphens=False))  # fmt: skip

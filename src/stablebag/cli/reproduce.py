@@ -12,7 +12,7 @@ from stablebag.cli.printing import open_console, progress, say
 
 _QUICK_BAGS = 500
 _PAPER_BAGS = 10_000
-_MOST_BAGS = 10_000_000  # which take days, and have room in memory
+_MOST_BAGS = 10_000_000  # these take days, and fit into memory
 
 
 @click.command(cls=Command)
@@ -55,7 +55,7 @@ def reproduce(
     from stablebag.paper.settings import SETTINGS
 
     if quick and n_bags is not None:
-        raise click.UsageError("--quick and --n-bags both set the number of bags; give one.")
+        raise click.UsageError("--quick and --n-bags both set the number of bags. Use one of them.")
     if find_spec("matplotlib") is None:
         raise ImportError("The figures need matplotlib: pip install 'stablebag[cli,plot]'.")
     number = n_bags or (_QUICK_BAGS if quick else _PAPER_BAGS)
@@ -72,7 +72,7 @@ def reproduce(
             with progress(f"Setting {k}: {SETTINGS[k].title}"):
                 results.append(experiments.run(k, **options))
     except KeyboardInterrupt as interrupt:
-        where = f"What was done is kept in {output / 'cache'}; the same command continues from there."
+        where = f"Finished work is kept in {output / 'cache'}; the same command continues from there."
         raise type(interrupt)(where) from None
     write_numbers(results, output / "numbers.json")
     made = []
@@ -83,12 +83,13 @@ def reproduce(
     claims = [claim for result in results for claim in result.claims()]
     console.print(_table_of_claims(claims, variant, number))
     console.print(
-        "Theorem 8 allows a share c / (4 epsilon^2) of the rows to move a prediction by more than epsilon. The factor "
-        "is the largest ratio of the measured share to that, over all epsilon: above 1 it is violated."
+        "Theorem 8 allows a share c / (4 epsilon^2) of the rows to change a prediction by more than epsilon. The "
+        "factor is the largest ratio of the measured share to this bound, over all epsilon. Above 1, the theorem is "
+        "violated."
     )
-    say(console, f"{len(made)} files of figures and numbers.json are in {output}.")
     kept = sum(claim.holds for claim in claims)
     say(console, f"{kept} of {len(claims)} claims agree with the paper.")
+    say(console, f"Figures and numbers: {output} ({len(made)} figures, numbers.json)")
 
 
 def _table_of_claims(claims: list[Any], variant: str, n_bags: int) -> Table:

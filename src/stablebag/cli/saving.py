@@ -1,7 +1,7 @@
-"""Fitted models in files, by skops: saved with what a table has to have, and loaded without running what is in them.
+"""Saves fitted models in files with skops, and loads them without running code from the file.
 
-A file is skops' own, with one more member, stablebag.json: the target, the task, the columns, the versions. It is read
-first, and as text. Of the model only types that are known are made; skops runs no code of the file, unlike pickle.
+A file is one of skops with one more member, stablebag.json: the target, the task, the columns and the versions. It is
+read first, as text. Loading a model creates only known types; unlike pickle, skops runs no code of the file.
 """
 
 import json
@@ -62,14 +62,14 @@ TRUSTED = frozenset(
 
 
 def check_can_save(path: Path | None, *read: Path | None) -> None:
-    """Refuse a path to which no model can be saved, before anything is fitted; None is no path."""
+    """Raise an error before any fit if no model can be saved to a path; None means no path."""
     if path is not None:
         refuse_unwritable(path, *read)
         _skops()
 
 
 def save_model(path: Path, model: Any, reading: Reading, table: Any) -> str:
-    """Save a fitted model with how its table was read; return a sentence that says so."""
+    """Save a fitted model and how its table was read; return a sentence about the file."""
     skops = _skops()
     origin = {
         "format": _FORMAT,
@@ -87,12 +87,12 @@ def save_model(path: Path, model: Any, reading: Reading, table: Any) -> str:
             raise TableError(f"The model cannot be saved by skops: {_first_line(error)}.") from error
         with zipfile.ZipFile(partial, "a") as file:
             file.writestr(_ORIGIN, json.dumps(origin, indent=1))
-    return f"The model of {len(fitted(model).y):,} rows is in {path}; stablebag predict uses it."
+    return f"Model: {path} (for stablebag predict)"
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A model from a file, and what is known of the table it was fitted to.
+    """A model from a file, and how its table was read.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class SavedModel:
     reading : Reading
         How its table was read.
     note : str
-        What is to be said of other versions; "" if it was saved by the same.
+        A sentence about other versions; "" if the same versions saved the model.
     """
 
     model: Any
@@ -110,7 +110,7 @@ class SavedModel:
 
     @classmethod
     def load(cls, path: Path, trust: Iterable[str] = ()) -> "SavedModel":
-        """Load a model; a file with types that are neither known nor named in `trust` is refused."""
+        """Load a model; raise an error for types that are neither known nor named in `trust`."""
         from stablebag.models.ensemble import BaggedEnsemble, OtherVersionWarning
 
         origin, skops = _origin(path), _skops()
@@ -120,8 +120,8 @@ class SavedModel:
             if unknown:
                 ways = " ".join(f"--trust {name}" for name in unknown)
                 raise TableError(
-                    f"The file {path} has {_types(unknown)}, which stablebag does not know. If you trust who made the "
-                    f"file, add {ways}."
+                    f"The file {path} contains {_types(unknown)}, which stablebag does not know. If you trust the "
+                    f"author of the file, add {ways}."
                 )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", OtherVersionWarning)  # the note says it
@@ -132,12 +132,12 @@ class SavedModel:
             reason = _first_line(error)
             raise TableError(f"The model in {path} cannot be loaded ({reason}). {_other_versions(origin)}") from error
         if not isinstance(model, BaggedEnsemble):
-            raise TableError(f"The file {path} holds a {type(model).__name__}, and no model of stablebag.")
+            raise TableError(f"The file {path} contains a {type(model).__name__}, not a model of stablebag.")
         return cls(model, origin["reading"], _other_versions(origin))
 
 
 def _origin(path: Path) -> dict[str, Any]:
-    """What a file says of its model, as text."""
+    """The description of a model in its file."""
     if not path.is_file():
         raise TableError(f"There is no file {path}.")
     try:
@@ -145,13 +145,13 @@ def _origin(path: Path) -> dict[str, Any]:
             origin: dict[str, Any] = json.loads(file.read(_ORIGIN))
         if origin["format"] != _FORMAT:
             version = origin["versions"]["stablebag"]
-            raise TableError(f"The file {path} was saved by another version of stablebag, {version}. Fit anew.")
+            raise TableError(f"The file {path} was saved by stablebag {version}. Refit and save the model.")
         origin["reading"] = Reading.from_dict(origin["reading"])
     except TableError:
         raise
-    except Exception:  # whatever a damaged archive can raise
+    except Exception:  # damaged archives can raise anything
         raise TableError(
-            f"The file {path} is not a model that stablebag has saved. Save one with stablebag measure --save."
+            f"The file {path} is not a saved model of stablebag. Save one with stablebag measure --save."
         ) from None
     return origin
 
@@ -177,7 +177,7 @@ def _versions() -> dict[str, str]:
 
 
 def _other_versions(origin: dict[str, Any]) -> str:
-    """Say which versions differ from those that saved a model, if the first two numbers of one do."""
+    """Name the versions that differ from those that saved a model, in one of the first two numbers."""
     now = _versions()
     others = [
         f"{name} {version} (here {now[name]})"

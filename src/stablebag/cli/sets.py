@@ -1,4 +1,4 @@
-"""`stablebag sets`: sets of labels for the rows of a table, from the bags."""
+"""`stablebag sets`: sets of labels for the rows of a table."""
 
 from pathlib import Path
 from typing import Any
@@ -133,7 +133,7 @@ def sets(
 
 
 def conclusion(found: Any) -> str:
-    """Say in a sentence how many rows get one label, several or none."""
+    """Count the rows that get one label, several or none, in a sentence."""
     one, none = int((found.sizes == 1).sum()), int((found.sizes == 0).sum())
     several = len(found) - one - none
     rest = [f"{several:,} get{'s' if several == 1 else ''} several"] * bool(several)
@@ -145,7 +145,7 @@ def conclusion(found: Any) -> str:
 
 
 def _table(found: Any) -> Table:
-    """Some sets, those of several labels first, with the probabilities of the two labels that lead."""
+    """A table of some sets, several labels first, with the two highest probabilities."""
     more = f" ({_SHOWN} of {len(found):,}, several labels first)" if len(found) > _SHOWN else ""
     shown = np.argsort(found.sizes == 1, kind="stable")[:_SHOWN] if more else range(len(found))
     listed = found.to_list()
@@ -162,7 +162,7 @@ def _table(found: Any) -> Table:
 
 
 def _classes(found: Any, y: Any) -> Table:
-    """What each class gets, the rarest first: how many sets have it, and which share of its rows is covered."""
+    """A table of the classes, the rarest first: the share of sets that contain it, and the coverage of its rows."""
     labels, sizes = found.labels.tolist(), [0] * len(found.labels)
     columns = {"in sets": [percent(share) for share in found.members.mean(axis=0)]}
     if found.training_coverage is not None:
@@ -191,11 +191,11 @@ def _classes(found: Any, y: Any) -> Table:
 
 
 def joined(labels: list[Any]) -> str:
-    """Return the labels of a set as one text."""
+    """Return the labels of a set as text."""
     return " | ".join(map(str, labels))
 
 
 def columns_of(found: Any) -> dict[str, Any]:
-    """Return the columns that are written of sets."""
+    """Return the columns of results."""
     columns: dict[str, Any] = {"labels": [joined(labels) for labels in found.to_list()], "n_labels": found.sizes}
     return columns | {f"probability of {label}": found.prediction[:, k] for k, label in enumerate(found.labels)}

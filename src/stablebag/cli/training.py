@@ -1,4 +1,4 @@
-"""What commands learn from and with: the table that the options name, a learner, rows held out, and checks before."""
+"""The inputs of commands: tables, models, held-out groups, and checks of options."""
 
 import ast
 import importlib
@@ -36,7 +36,7 @@ from stablebag.tables.text import TableError, listed
 from stablebag.tables.training import NewRows, TrainingTable, is_larger_than, read_table
 
 # --------------------------------------------------------------------------------------------------------------- checks
-# What commands check before they fit.
+# Checks of options before any fit.
 
 
 def check_level(value: float, option: str) -> None:
@@ -97,14 +97,14 @@ def make_learner(name: str, task: str, parameters: dict[str, Any]) -> Any:
 
 
 def _check_kind(name: str, learner: Any, task: str) -> None:
-    """Raise an error for a clusterer or the like, and for a classifier of numbers."""
+    """Raise an error for a clusterer or the like, or if the model does not fit the task."""
     wanted, other = ("regressor", "classifier") if task == "regression" else ("classifier", "regressor")
     if (is_regressor if task == "regression" else is_classifier)(learner):
         return
     if (is_classifier if task == "regression" else is_regressor)(learner):
         raise TableError(f"{name} is a {other}, but the target has {_TARGETS[task]}. Pass a {wanted}, or check --task.")
     kind = get_tags(learner).estimator_type if hasattr(learner, "__sklearn_tags__") else None
-    if kind is not None:  # a class that does not say what it is may be what is wanted
+    if kind is not None:  # an undeclared class may be right
         raise TableError(f"{name} is a {kind.replace('_', ' ')}. Pass a {wanted}.")
 
 
@@ -147,7 +147,7 @@ def _imported(name: str) -> Any:
         meant = f" Did you mean {module}:{near[0]}?" if near else ""
         raise TableError(f"The module {module!r} has no {attribute!r}.{meant}")
     kind = getattr(there, attribute)
-    # A function is not called to find out what it makes: it may do anything, such as end the process.
+    # Functions are not called: they may do anything, such as end the process.
     if not (isinstance(kind, type) and all(hasattr(kind, method) for method in ("fit", "get_params"))):
         raise TableError(f"{name} is not a scikit-learn estimator. Pass a class such as sklearn.svm:SVR.")
     try:
@@ -199,27 +199,27 @@ def is_large(options: Mapping[str, Any]) -> bool:
 
 
 def _refuse_in_memory_only(options: Mapping[str, Any]) -> None:
-    """Refuse options that need all rows in memory, in a sentence each."""
+    """Raise an error for options that need all rows in memory."""
     why = {
         "refits": "--refits fits the base model to all rows at once",
-        "matched": "--matched fits the bagged model again",
-        "save": "--save keeps the training rows with the model",
+        "matched": "--matched refits the bagged model",
+        "save": "--save stores the training rows with the model",
     }
     for name, reason in why.items():
         if options.get(name):
             raise TableError(
-                f"{reason}, and the table is larger than --max-memory. Leave --{name} out, or allow more memory."
+                f"{reason}, but the table is larger than --max-memory. Remove --{name}, or allow more memory."
             )
 
 
 # --------------------------------------------------------------------------------------------------------------- groups
-# Whole groups held out, and what is said of groups and their rows.
+# Whole groups held out, and sentences about groups and their rows.
 
 
 def hold_out_groups(X: Any, y: np.ndarray, groups: Any, test_size: float, task: str, seed: int) -> tuple[Any, ...]:
     """Hold out whole groups, in random order of their rows; return X, X_test, y, y_test, groups, groups_test.
 
-    The share is one of the groups. If each has one class, they are held out by class where that can be done.
+    The share is of the groups. If each group has one class, groups are held out by class if possible.
     """
     if not 0 < test_size < 1:
         raise ValueError(f"--test-size must be between 0 and 1, got {test_size:g}.{_as_percent(test_size)}")
@@ -229,7 +229,7 @@ def hold_out_groups(X: Any, y: np.ndarray, groups: Any, test_size: float, task: 
         left = "none is" if n == n_test else "one is"
         raise TableError(
             f"With --test-size {test_size:g}, {n_test:,} of the {GROUPS.count(n)} are held out and {left} left to "
-            "train on; 2 are needed, because one is left out. Take a smaller share, or give held-out rows with --test."
+            "train on, but 2 are needed. Use a smaller share, or pass held-out rows with --test."
         )
     by_class = _classes(units, y) if task == "classification" else None
     if by_class is not None:
@@ -239,8 +239,8 @@ def hold_out_groups(X: Any, y: np.ndarray, groups: Any, test_size: float, task: 
     rows, held = np.sort(units.rows_of(train)), shuffle(units.rows_of(test), random_state=seed)
     if task == "classification" and len(np.unique(y[rows])) < 2:
         raise TableError(
-            f"All rows of the {GROUPS.count(len(train))} to train on have one class, {str(y[rows[0]])!r}. Take "
-            "another --seed or a smaller --test-size, or give held-out rows with --test."
+            f"All rows of the {GROUPS.count(len(train))} to train on have one class, {str(y[rows[0]])!r}. Use "
+            "another --seed or a smaller --test-size, or pass held-out rows with --test."
         )
     return X.iloc[rows], X.iloc[held], y[rows], y[held], groups.iloc[rows], groups.iloc[held]
 
@@ -253,22 +253,22 @@ def _classes(units: Units, y: np.ndarray) -> np.ndarray | None:
 
 
 def describe_group_sizes(groups: Any) -> str:
-    """Say in a sentence how many rows a group has."""
+    """Describe how many rows a group has."""
     counts, many = groups.value_counts(), GROUPS.count(groups.nunique())
     if counts.max() == 1:
-        return f"There are {many} with one row each: leaving out one is leaving out a row."
+        return f"There are {many} with one row each, so leaving out a group leaves out a row."
     if counts.min() == counts.max():
         return f"There are {many} with {counts.max():,} rows each."
     return f"There are {many} with {counts.min():,} to {counts.max():,} rows each."
 
 
 def count_rows(groups: Any) -> str:
-    """Say how many rows of how many groups there are: "1,500 rows of 300 groups"."""
+    """Count rows and groups in words: "1,500 rows of 300 groups"."""
     return f"{ROWS.count(len(groups))} of {GROUPS.count(groups.nunique())}"
 
 
 def describe_split(n_rows: int, n_test: int, groups: Any, groups_test: Any) -> str:
-    """Say in a sentence what was trained on and what held out, of how many groups if that is known."""
+    """Describe the numbers of training and held-out rows, and of their groups if known."""
     if groups is None:
         return f"Trained on {n_rows:,} rows, held out {n_test:,}."
     of = ""
@@ -279,7 +279,7 @@ def describe_split(n_rows: int, n_test: int, groups: Any, groups_test: Any) -> s
 
 
 def describe_seen_groups(groups: Any, others: Any) -> str:
-    """Say in a sentence which rows of another table belong to groups of this one; "" if none is known to."""
+    """Describe the rows of another table that belong to groups of this one; "" if there are none."""
     if groups is None or others is None or not (known := in_groups(groups, others)).any():
         return ""
     names, number = listed(dict.fromkeys(to_text(others[known]))), int(known.sum())
@@ -288,13 +288,13 @@ def describe_seen_groups(groups: Any, others: Any) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------------- two tables
-# A table to learn from and one to predict: read and checked together, before anything is fitted.
+# A table to learn from and one to predict: read and checked together before any fit.
 
 _OTHER_COMMAND = {
     "regression": "Intervals are for numbers, but the target {0!r} has classes. Use stablebag sets, or --task "
     "regression if they are numbers.",
-    "classification": "Sets are of labels, but the target {0!r} has numbers. Use stablebag interval, or --task "
-    "classification if they are classes.",
+    "classification": "Sets of labels are for classes, but the target {0!r} has numbers. Use stablebag interval, or "
+    "--task classification if they are classes.",
 }
 _FEWEST_BAGS = 2
 
@@ -319,7 +319,7 @@ class TwoTables:
 
     @classmethod
     def read(cls, options: dict[str, Any], test: Path, wanted: str) -> "TwoTables":
-        """Read both tables for a command that is for regression or for classification."""
+        """Read both tables for a command for regression or classification."""
         data = read_training_table(options)
         if data.task != wanted:
             raise TableError(_OTHER_COMMAND[wanted].format(options["target"]))
@@ -333,22 +333,22 @@ class TwoTables:
 
     @property
     def to_fit(self) -> dict[str, Any]:
-        """What a model is fitted to; rows that are not in memory have their targets and groups with them."""
+        """The arguments of `fit`; rows that are not in memory bring their targets and groups."""
         if self.table.is_in_files:
             return {"X": self.table.X}
         return {"X": self.table.X, "y": self.table.y, "groups": self.table.groups}
 
     @property
     def suggestion(self) -> str:
-        """Say in a sentence which column seems to identify groups; "" if none does, or they are given."""
+        """Suggest the column that seems to identify groups; "" if there is none, or groups are given."""
         some = self.table.X_test if self.table.is_in_files else self.table.X
         return suggest_group(some) if self.table.groups is None else ""
 
     def model(self, kind: Any, *, random_number: bool) -> Any:
-        """Return a model of a kind that is to be fitted; scheme, learner and number of bags are checked.
+        """Return an unfitted model of a kind, with a checked scheme, learner and number of bags.
 
-        How many bags there is time for is settled here. If a theorem is for a random number of bags, their number is
-        drawn, that many on average.
+        The number of bags is chosen by the time limit. If a theorem needs a random number of bags, it is drawn, with
+        the chosen number as its average.
         """
         options, data = self.options, self.table
         pipeline = data.pipeline(make_learner(options["model"], data.task, parse_parameters(options["parameters"])))
@@ -367,7 +367,7 @@ class TwoTables:
             raise TableError(f"{error}{of_groups}") from error
         n_bags: int | RandomBags = load.n_bags
         if random_number:
-            seed = np.random.default_rng([options["seed"], 1])  # not that of the bags
+            seed = np.random.default_rng([options["seed"], 1])  # independent of the bags
             n_bags = random_n_bags(load.scheme, n_units, load.n_bags, seed)
             if int(n_bags) < _FEWEST_BAGS:
                 raise TableError(
@@ -378,7 +378,7 @@ class TwoTables:
 
 
 def describe_random_bags(model: Any) -> str:
-    """Say in a sentence how many bags were fitted, if that was drawn at random; "" otherwise."""
+    """Describe the number of bags if it was drawn at random; "" otherwise."""
     if not isinstance(model.n_bags, RandomBags):
         return ""
     return f"{int(model.n_bags):,} bags were fitted; the guarantee needs a number of bags drawn at random."

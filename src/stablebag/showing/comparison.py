@@ -1,4 +1,4 @@
-"""The base model beside the bagged one: how far both change without the same rows, at the same points."""
+"""Compares the base model with the bagged model: how much both change without the same rows, at the same points."""
 
 import math
 from dataclasses import dataclass, replace
@@ -14,14 +14,14 @@ from stablebag.measuring.perturbations import BagSpread, Perturbations
 from stablebag.models.fitted import fitted
 from stablebag.proving.scope import Quantity
 
-_AT_ONCE = 2**22  # predictions without rows that are held at once
-_NOTHING = 1e-12  # of a mean square: what is left of two numbers that agree but for rounding
-_CLOSE = 0.6  # of a mean square: two standard errors of an estimate that is close, to about a sixth of its root
-_FAR = 2.0  # times less that the bagged model must surely change before its change is estimated
+_AT_ONCE = 2**22  # leave-one-out predictions in memory at the same time
+_NOTHING = 1e-12  # relative to a mean square; smaller differences are rounding errors
+_CLOSE = 0.6  # relative to a mean square: two standard errors of a close estimate (about a sixth of its root each)
+_FAR = 2.0  # the bagged model must surely change this many times less before its change is estimated
 
 REFITTED = "refitted"  # the bagged model was refitted without rows
 ESTIMATED = "estimated"  # what refits would give was estimated
-LIMIT = "limit"  # nothing is known of refits; what infinitely many bags would give was estimated
+LIMIT = "limit"  # there were no refits; the change with infinitely many bags was estimated
 
 
 class Ratio(NamedTuple):
@@ -33,7 +33,7 @@ class Ratio(NamedTuple):
         The ratio; infinite if only the base model changes, NaN if neither does.
     low : float
         The smallest ratio when any one of the rows, or of the points, is taken out of the comparison. This is not a
-        confidence interval: it says whether the ratio rests on a single row or point.
+        confidence interval: it shows whether the ratio rests on a single row or point.
     high : float
         The largest.
     """
@@ -45,29 +45,29 @@ class Ratio(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """How far predictions of the base model and of the bagged model change without the same rows, at the same points.
+    """How much predictions of the base model and of the bagged model change without the same rows, at the same points.
 
-    Made by `study`; `Comparison.of` makes one from any two perturbations. What is compared is, as far as it is known,
-    the change of the model as it is, with the bags it has, when it is refitted without a row with the same seed. Its
-    mean square is that of the model with infinitely many bags plus bagging noise.
+    Returned by `study`; `Comparison.of` builds one from any two perturbations. If possible, it compares changes of the
+    model with its actual bags, refitted without a row with the same seed. Their mean square is that of the model with
+    infinitely many bags plus bagging noise.
 
     Attributes
     ----------
     base : Perturbations or None
-        The base model's, by refitting without each of some rows; None if it was not measured.
+        Changes of the base model, refitted without each of some rows; None if they were not measured.
     bagged : Perturbations
-        The bagged model's by the same rows at the same points, from the bags without each row.
+        Changes of the bagged model without the same rows at the same points, from the bags without each row.
     n_samples : int
-        The number of rows, or groups, of which these are some.
+        The number of all rows, or groups.
     reason : str, default=""
-        A sentence about why the base model was not measured, if there is a reason.
+        A sentence that explains why the base model was not measured.
     refitted : Perturbations or None, default=None
-        The bagged model's by refitting without some of these rows; None if it was not refitted.
+        Changes of the bagged model, refitted without some of these rows; None if it was not refitted.
     spread : ndarray or None, default=None
-        As in `MatchedRefits`: for the rows of `refitted` or, if there are none, estimated for those of `bagged`. The
-        bagging noise follows from it.
+        As in `MatchedRefits`: for the rows of `refitted` or, without refits, estimated for those of `bagged`. Bagging
+        noise follows from it.
     weights : ndarray or None, default=None
-        How many of the base model's rows each row of `refitted` stands for; None is one each.
+        How many of the base model's rows each row of `refitted` represents; None means one each.
     """
 
     base: Perturbations | None
@@ -83,7 +83,7 @@ class Comparison:
 
     @classmethod
     def of(cls, base: Perturbations | None, bagged: Perturbations) -> "Comparison":
-        """Compare two perturbations; of the bagged model's, those by the rows of the base model's are taken."""
+        """Compare two perturbations, by the rows of the base model."""
         n = len(bagged.rows) if bagged.scope is None else bagged.scope.n_samples
         return cls(base, bagged if base is None else select_rows(bagged, np.asarray(base.rows)), n)
 
@@ -91,9 +91,9 @@ class Comparison:
     def how(self) -> str:
         """How the bagged model's change was found: "refitted", "estimated" or "limit".
 
-        If it was refitted without some of the rows only, both models are compared by these. For an unstable model the
-        change without all of them is estimated: the bags that there are then know the change of infinitely many bags
-        better than a few refits do, and these know the noise.
+        If it was refitted without only some of the rows, both models are compared by these rows. For an unstable model,
+        the change without all rows is estimated instead: the bags give the change with infinitely many bags better than
+        a few refits do, and the refits give the noise.
         """
         return self._how
 
@@ -108,36 +108,36 @@ class Comparison:
 
     @property
     def n_rows(self) -> int:
-        """By how many rows, or groups, left out in turn, the models are compared."""
+        """The number of rows, or groups, that are left out in turn to compare the models."""
         return self.n_refitted if self._is_by_refits else len(self.bagged.rows)
 
     @property
     def is_close(self) -> bool:
-        """Whether the bagged model's change was measured, or is estimated to about a sixth."""
+        """Whether the bagged model's change was measured, or estimated with a standard error of about a sixth."""
         return self.how != LIMIT or not self._is_noisy or self._error <= _CLOSE * self._bagged_square
 
     def at_least(self) -> float:
-        """Return how many times smaller the bagged model's changes surely are, where only the limit is known."""
+        """Return a lower bound of how many times smaller the bagged model's changes are, if only the limit is known."""
         before, shares = self._base
         return _root_of_ratio(float(np.average(before.mean(axis=1), weights=shares)), self._bagged_square + self._error)
 
     @property
     def n_refitted(self) -> int:
-        """Without how many of these rows, or groups, the bagged model was refitted."""
+        """The number of these rows, or groups, for which the bagged model was refitted."""
         return 0 if self.refitted is None else len(self.refitted.rows)
 
     @property
     def n_points(self) -> int:
-        """At how many points."""
+        """The number of points."""
         return len(self.bagged.prediction)
 
     @property
     def n_bags(self) -> int | None:
-        """How many bags were drawn, if they were and it is known."""
+        """The number of bags, if they were drawn and it is known."""
         return None if self.bagged.bags is None else self.bagged.bags.n_bags
 
     def where(self) -> str:
-        """Say which changes these are: of how many rows, at how many points."""
+        """Describe the numbers of rows and points in words."""
         noun, points = self.bagged.noun, "1 test point" if self.n_points == 1 else f"{self.n_points:,} test points"
         some = f"{self.n_rows:,} of the {noun.count(self.n_samples)}"
         if self.n_rows >= self.n_samples:
@@ -145,15 +145,16 @@ class Comparison:
         return f"{some}, at {points}"
 
     def quantiles(self, delta: float | None) -> list[float]:
-        """Return what at most a share `delta` of each model's changes exceeds, base model first; None is the largest.
+        """Return the quantile that at most a share `delta` of each model's changes exceeds, base model first.
 
-        It is NaN where the changes were not measured one by one.
+        If `delta` is None, it is the largest change.
+        The quantile is NaN if the changes were not measured one by one.
         """
         return [math.nan if each is None else self._seen(_quantile(*each, delta)) for each in self.distributions()]
 
     @property
     def base_rms(self) -> float:
-        """The root mean square of the base model's changes, over rows and points; NaN if there are none."""
+        """The root mean square of the base model's changes, over rows and points; NaN if they were not measured."""
         if self.base is None:
             return math.nan
         values, weights = self._base
@@ -161,12 +162,12 @@ class Comparison:
 
     @property
     def base_changes(self) -> bool:
-        """Whether the base model changes at all without some row of its refits, at some point."""
+        """Whether any refit changes the base model at any point."""
         return self.base is not None and self._seen(_rms(self.base.values)) > 0
 
     @property
     def bagged_rms(self) -> float:
-        """The root mean square of the bagged model's changes: by refits, estimated, or else of infinitely many bags."""
+        """The root mean square of the bagged model's changes: refitted, estimated, or with infinitely many bags."""
         return self._seen(self._unit * math.sqrt(self._bagged_square))
 
     @property
@@ -177,7 +178,7 @@ class Comparison:
 
     @property
     def noise(self) -> float:
-        """The root mean square of the bagging noise in `bagged_rms`; if only the limit is known, in what was measured.
+        """The root mean square of bagging noise in `bagged_rms`, or in the measured changes if only the limit is known.
 
         It is 0 if no bags were drawn, or the noise is not known.
         """
@@ -185,32 +186,32 @@ class Comparison:
 
     @property
     def scale(self) -> float:
-        """The size of the predictions, on which a rounding error is small; 1 for probabilities."""
+        """The size of the predictions, for telling rounding errors from changes; 1 for probabilities."""
         return scale_of(self.bagged)
 
     def _seen(self, value: float) -> float:
-        """A size of changes; 0 if it is a rounding error."""
+        """Return the size of a change, or 0 if it is a rounding error."""
         return 0.0 if value <= ROUNDING * self.scale else value
 
     @property
     def n_changed(self) -> int:
-        """In how many cases, of rows and points, the base model changes at all."""
+        """The number of pairs of a row and a point for which the base model changes."""
         assert self.base is not None
         return int(np.sum(self.base.values > max(_NOTHING * _rms(self.base.values), ROUNDING * self.scale)))
 
     @property
     def still(self) -> float:
-        """The share of cases in which the base model does not change at all; NaN if it was not measured."""
+        """The share of these pairs for which the base model does not change; NaN if it was not measured."""
         return math.nan if self.base is None else 1 - self.n_changed / self.base.values.size
 
     def ratio(self) -> Ratio:
-        """Return how many times smaller the bagged model's changes are, and whether that rests on one row or point."""
+        """Return how many times smaller the bagged model's changes are, and without any one row or point."""
         assert self.base is not None
         before, shares = self._base
         value = _root_of_ratio(float(np.average(before.mean(axis=1), weights=shares)), self._bagged_square)
         others = [np.array([value])]
         after, weights, rows = self._squares
-        if self.n_rows < self.n_samples:  # if all were left out, there are no others to which the ratio might not apply
+        if self.n_rows < self.n_samples:  # otherwise there are no other rows to which it might not apply
             if self.n_rows < 2:
                 return Ratio(value, 0.0, math.inf)
             sums, left = after.mean(axis=1) * weights, weights.sum() - weights
@@ -232,7 +233,7 @@ class Comparison:
         return Ratio(value, float(known.min()), float(known.max())) if len(known) else Ratio(value, math.nan, math.nan)
 
     def limit_ratio(self) -> float:
-        """Return how many times smaller the changes would be with infinitely many bags; infinite if all is noise."""
+        """Return the ratio for infinitely many bags; it is infinite if the bagged change is all noise."""
         return self.base_rms / self.limit_rms if self.limit_rms else math.inf
 
     @property
@@ -241,7 +242,7 @@ class Comparison:
 
     @property
     def _is_by_refits(self) -> bool:
-        """Whether both models are compared only by the rows without which the bagged one was refitted."""
+        """Whether both models are compared only by the rows with refits of the bagged model."""
         return self.refitted is not None and self.how == REFITTED
 
     @cached_property
@@ -255,9 +256,9 @@ class Comparison:
 
     @cached_property
     def _error(self) -> float:
-        """About two standard errors of the squared change with infinitely many bags, as the bags give it.
+        """About two standard errors of the squared change with infinitely many bags, as estimated from the bags.
 
-        The noise of a row is as good as the same at all points, in the worst case: of the square of a normal number.
+        It assumes the worst case: the noise of a row is one normal number, the same at all points.
         """
         noise = float(((self.bagged.noise / self._unit) ** 2).mean())
         true = max(0.0, float(((self.bagged.values / self._unit) ** 2).mean()) - noise)
@@ -265,7 +266,7 @@ class Comparison:
 
     @property
     def _is_well_estimated(self) -> bool:
-        """Whether the estimate is close, and the bagged model is surely far more stable than the base model."""
+        """Whether the estimate is close, and the bagged model clearly more stable than the base model."""
         after = ((self.bagged.values / self._unit) ** 2 - (self.bagged.noise / self._unit) ** 2).mean()
         noise, weights, _ = self._noises
         total = max(0.0, float(after)) + self._as_noise(float(np.average(noise.mean(axis=1), weights=weights)))
@@ -277,7 +278,7 @@ class Comparison:
 
     @cached_property
     def _unit(self) -> float:
-        """A unit in which squares of all changes stay floats."""
+        """A unit in which squares of changes neither overflow nor underflow."""
         parts = [_rms(self.bagged.values), _rms(self.bagged.noise) if self._is_noisy else 0.0]
         parts += [_rms(each.values) for each in (self.base, self.refitted) if each is not None]
         return max(parts) or 1.0
@@ -300,8 +301,8 @@ class Comparison:
     def _noises(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The squared noise of one bag by rows and points, the weights of the rows, and the rows.
 
-        A change is a mean of as many numbers as there are bags, of which `spread` has the root mean square. Less the
-        squared change that is their variance: if it was not refitted, the change in the limit takes its place.
+        A change is a mean over bags, and `spread` is the root mean square of the terms. Their variance is its square
+        minus the squared change; without refits, the change with infinitely many bags is used instead.
         """
         assert self.spread is not None
         spread = (self.spread / self._unit) ** 2
@@ -320,7 +321,7 @@ class Comparison:
 
     @property
     def _noise_without_rows(self) -> dict[Any, float]:
-        """The squared noise without each of the rows from which it is estimated."""
+        """The squared noise after taking out each row that it is estimated from."""
         if self.how != ESTIMATED:
             return {}
         noise, weights, rows = self._noises
@@ -331,7 +332,7 @@ class Comparison:
 
     @property
     def _noise_without_points(self) -> list[float | None]:
-        """The squared noise without each point; None where it is not estimated."""
+        """The squared noise after taking out each point; None if it is not estimated."""
         if self.how != ESTIMATED:
             return [None] * self.n_points
         noise, weights, _ = self._noises
@@ -341,8 +342,8 @@ class Comparison:
     def _squares(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The bagged model's squared changes by rows and points, the weights of the rows, and the rows.
 
-        If it was not refitted they are those with infinitely many bags: less the noise of the bags that were reused,
-        which is unbiased, and therefore sometimes negative.
+        Without refits, they are those with infinitely many bags: squares minus the noise of the reused bags. This
+        estimate is unbiased, and therefore sometimes negative.
         """
         if self.refitted is not None and self.how == REFITTED:
             return (self.refitted.values / self._unit) ** 2, self._shares, np.asarray(self.refitted.rows)
@@ -356,7 +357,7 @@ class Comparison:
         return self._cut(float(np.average(after.mean(axis=1), weights=weights)))
 
     def _cut(self, square: float, noise_square: float | None = None) -> float:
-        """A mean square that is not negative, with the noise that refits would have where these are estimated."""
+        """Return a mean square that is not negative; if refits are estimated, it includes their noise."""
         if self.refitted is not None and self.how == REFITTED:
             return max(0.0, square) if not math.isnan(square) else square
         noise = float(np.mean((self.bagged.noise / self._unit) ** 2)) if self._is_noisy else 0.0
@@ -366,7 +367,7 @@ class Comparison:
         return square + max(0.0, self._noise_square if noise_square is None else noise_square)
 
     def distributions(self) -> list[tuple[np.ndarray, np.ndarray] | None]:
-        """Return the changes of the base model and of the bagged one with weights; None if they were not measured."""
+        """Return the changes of both models with weights; None if they were not measured."""
         base = None
         if self.base is not None:
             squares, shares = self._base
@@ -385,14 +386,14 @@ def are_of_classes(moved: Perturbations) -> bool:
 
 
 def scale_of(moved: Perturbations) -> float:
-    """Return the size of predictions, on which a rounding error is small; 1 for probabilities."""
+    """Return the size of predictions, for telling rounding errors from changes; 1 for probabilities."""
     return 1.0 if are_of_classes(moved) else float(np.abs(moved.prediction).max(initial=0.0))
 
 
 def bagged_by(model: Any, X: Any, rows: np.ndarray) -> Perturbations:
-    """Return how far some rows move the predictions of a fitted model, as `leave_one_out` does for all of them.
+    """Return how much some rows change the predictions of a fitted model, as `leave_one_out` does for all rows.
 
-    Points are taken in blocks, so that many of them take no memory for the other rows.
+    Points are taken in blocks, to save the memory for the other rows.
     """
     parts, size = [], len(model.units_) * fitted(model).n_classes
     step = max(1, _AT_ONCE // size)
@@ -410,7 +411,7 @@ def bagged_by(model: Any, X: Any, rows: np.ndarray) -> Perturbations:
 
 
 def at_first_points(moved: Perturbations, n_points: int, like: Perturbations) -> Perturbations:
-    """Return the perturbations of a learner that is not bagged at the first points, which are those of `like`."""
+    """Return the perturbations of an unbagged learner at the first points, which are the points of `like`."""
     names = replace(moved.names, points=like.names.points)
     scope = moved.scope
     if scope is not None and like.scope is not None:
@@ -420,7 +421,7 @@ def at_first_points(moved: Perturbations, n_points: int, like: Perturbations) ->
 
 
 def select_rows(moved: Perturbations, rows: np.ndarray) -> Perturbations:
-    """Return the perturbations by some of the rows, with the noise that these have."""
+    """Return the perturbations by some of the rows, with their noise."""
     places = {row: place for place, row in enumerate(np.asarray(moved.rows).tolist())}
     chosen = np.array([places[row] for row in rows.tolist()], dtype=np.intp)
     if np.array_equal(chosen, np.arange(len(moved.rows))):
@@ -435,7 +436,7 @@ def select_rows(moved: Perturbations, rows: np.ndarray) -> Perturbations:
 
 
 def _roots_of_ratios(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Ratios of root mean squares: infinite where only the first changes, NaN where neither does."""
+    """Ratios of root mean squares: infinite if only the first is positive, NaN if neither is."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.sqrt(np.maximum(before, 0.0) / after))
 
@@ -445,7 +446,7 @@ def _root_of_ratio(before: float, after: float) -> float:
 
 
 def _without_each(values: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """The mean of the others, for each of some values; what is left of their sum but for rounding is nothing."""
+    """For each value, the mean of the others; rounding errors become 0."""
     weights = np.ones(len(values)) if weights is None else weights
     parts = weights * values
     rest = parts.sum() - parts
@@ -455,7 +456,7 @@ def _without_each(values: np.ndarray, weights: np.ndarray | None = None) -> np.n
 
 
 def _quantile(values: np.ndarray, weights: np.ndarray, delta: float | None) -> float:
-    """The smallest value that at most a share `delta` of all exceeds; the largest of all for None."""
+    """The smallest value that at most a share `delta` of all exceeds; the largest if delta is None."""
     if delta is None:
         return float(values.max())
     order = np.argsort(values)

@@ -1,7 +1,7 @@
-"""The facts of a study: one table of all that it measured, estimated and proved.
+"""The facts of a study: everything that it measured, estimated and proved, in one table.
 
-The terminal, the report, the JSON and a notebook are skins of this table. To add a fact, yield one more `Fact` in the
-function of its section below: every skin then shows it.
+The terminal, the report, the JSON and notebooks show this table. To add a fact, yield one more `Fact` in the function
+of its section below.
 """
 
 import math
@@ -29,24 +29,24 @@ _FORMATS: dict[str, Callable[[float], str]] = {"share": percent, "count": lambda
 
 @dataclass(frozen=True)
 class Fact:
-    """A line of the table of facts: a number, or the same number of several models.
+    """A line of the table of facts: a number, or one number for each model.
 
     Attributes
     ----------
     name : str
-        Its name, which stays the same whatever the data are.
+        Its name, the same for all data.
     label : str
-        What the numbers are, for people.
+        A description for people.
     kind : {"measured", "estimated", "proved"}
-        How the number that the fact is about was found.
+        How its main number was found.
     numbers : dict of str to float
-        The numbers by column; NaN where there is none.
+        The numbers by column; NaN if there is none.
     unit : {"prediction", "probability", "score", "share", "count", "times"}
-        What the numbers are in.
+        The unit of the numbers.
     texts : dict of str to str, default={}
-        What is shown of a number where that is not its usual form, by column.
+        Texts by column, where a number does not have its usual form.
     details : dict, default={}
-        More about it, for programs.
+        More values, for programs.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Fact:
 
     @property
     def value(self) -> float:
-        """The number that the fact is about: what is proved, the bagged model's, or the only one."""
+        """The main number: the bound, the bagged model's, or the only one."""
         for column in ("proved", "bagged", "value"):
             if column in self.numbers:
                 return self.numbers[column]
@@ -69,20 +69,20 @@ class Fact:
         return self.numbers[column]
 
     def text(self, column: str) -> str:
-        """Return a number as people read it; "" if there is none."""
+        """Return a number as text; "" if there is none."""
         value = self.numbers.get(column, math.nan)
         if column in self.texts:
             return self.texts[column]
         return "" if math.isnan(value) else _FORMATS.get(self.unit, three_digits)(value)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON takes it."""
+        """Return the fact for JSON."""
         numbers = {column: _finite(value) for column, value in self.numbers.items()}
         return {"label": self.label, "kind": self.kind, "unit": self.unit, **numbers, **self.details}
 
 
 class ListedRow(NamedTuple):
-    """A row, or group, of a list: its number, what it is called, and numbers by column."""
+    """A row, or group, of a list: its number, its name, and numbers by column."""
 
     number: int
     name: Any
@@ -96,21 +96,21 @@ class RowList:
     Attributes
     ----------
     name : str
-        Its name, which stays the same whatever the data are.
+        Its name, the same for all data.
     caption : str
-        What they are, and how many.
+        What the rows are, and how many.
     columns : dict of str to str
-        The headings of the columns that people see.
+        The headings of the columns.
     rows : tuple of ListedRow
         The rows.
     noun : Noun
-        What they are.
+        The word for them: row or group.
     sentence : str, default=""
-        The first of them in words.
+        The first rows in words.
     note : str, default=""
-        What the list claims, and what it does not.
+        What the list claims, or does not claim.
     details : dict, default={}
-        More about them, for programs.
+        More values, for programs.
     """
 
     name: str
@@ -123,7 +123,7 @@ class RowList:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON takes it."""
+        """Return the list for JSON."""
         rows = [
             {self.noun.singular: json_name(row.name), **{name: _finite(value) for name, value in row.numbers.items()}}
             for row in self.rows
@@ -146,7 +146,7 @@ class Section:
     facts : tuple of Fact
         Its lines.
     note : str, default=""
-        How it is read.
+        How to read it.
     """
 
     name: str
@@ -158,20 +158,20 @@ class Section:
 
 @dataclass(frozen=True)
 class Facts:
-    """All that is shown of a study.
+    """Everything that is shown of a study.
 
     Attributes
     ----------
     summary : tuple of four SummaryLine
         Four lines that sum it up, named "predicts", "suspicious", "stable" and "next".
     verdict : Verdict
-        What it comes to.
+        The conclusion with its reasons.
     sections : tuple of Section
         Tables of facts.
     lists : tuple of RowList
-        The rows, or groups, that are named.
+        Lists of rows, or groups.
     sentences : dict of str to str
-        Paragraphs: what is proved, and how many decisions hinge on one row.
+        Paragraphs: the guarantees, and how many decisions hinge on one row.
     """
 
     summary: tuple[SummaryLine, SummaryLine, SummaryLine, SummaryLine]
@@ -194,7 +194,7 @@ class Facts:
         return next(section for section in self.sections if section.name == name)
 
     def list(self, name: str) -> RowList | None:
-        """Return the rows of a list; None if there is no such list."""
+        """Return a list of rows; None if there is no such list."""
         return next((one for one in self.lists if one.name == name), None)
 
     @property
@@ -203,7 +203,7 @@ class Facts:
         return (*self.verdict.reasons, *(reason for remark in self.verdict.remarks for reason in remark.reasons))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return them as JSON takes them."""
+        """Return the facts for JSON."""
         return {
             "summary": [line._asdict() for line in self.summary],
             "verdict": _verdict_dict(self.verdict),
@@ -252,7 +252,7 @@ class Facts:
 
 
 def facts_of(study: Any) -> Facts:
-    """Return all that is shown of a study."""
+    """Return everything that is shown of a study."""
     compared, noun, delta = study.compared, study.noun, study.delta
     models = {"base": "base model", "bagged": "bagged"}
     if compared.base is None:
@@ -285,7 +285,7 @@ def facts_of(study: Any) -> Facts:
 
 
 def changes(compared: Comparison, delta: float = 0.05) -> Iterator[Fact]:
-    """Yield how far predictions of both models change. All is over rows and points: none is a mean of quantiles."""
+    """Yield how much predictions of both models change, over rows and points together."""
     label, noise = "typical change (root mean square)", compared.noise
     kinds = {REFITTED: MEASURED, ESTIMATED: ESTIMATED_KIND, LIMIT: ESTIMATED_KIND}
     # What is below the noise is not written as 0.
@@ -331,7 +331,7 @@ def percentile(share: float) -> str:
 
 
 def _how_changes_are_read(compared: Comparison) -> str:
-    """What the changes of class probabilities are, and which changes of the bagged model were estimated."""
+    """A note on changes of class probabilities, on estimates, and on a missing base model."""
     parts = [compared.reason] if compared.base is None and compared.reason else []
     if are_of_classes(compared.bagged):
         parts.append(
@@ -348,7 +348,7 @@ def _how_changes_are_read(compared: Comparison) -> str:
 
 
 def _scores(study: Any) -> Iterator[Fact]:
-    """Yield the scores on held-out rows, and how many of their targets are in their intervals."""
+    """Yield the scores on held-out rows, and the coverage of intervals."""
     for score in study.scores:
         way = "lower is better" if score.lower_is_better else "higher is better"
         numbers = {"base": score.base, "bagged": score.bagged, "constant": score.constant}
@@ -373,22 +373,22 @@ def guarantees(
     delta: float = 0.05,
     weights: np.ndarray | None = None,
 ) -> Iterator[Fact]:
-    """Yield what is proved beside what is measured of the same thing, at the worst of the points.
+    """Yield guarantees next to measurements of the same changes, at the worst of the points.
 
     Parameters
     ----------
     bagged : Perturbations
-        The bagged model's, by all rows, from the bags without each.
+        Changes of the bagged model by all rows, from the bags without each row.
     proved : certificate
-        What is proved about these.
+        The certificate of these changes.
     anew : certificate or None, default=None
-        What is proved about the bagged model fitted again with the same seed.
+        The certificate of the bagged model refitted with the same seed.
     refitted : Perturbations or None, default=None
-        The bagged model's by some rows drawn at random, without which it was fitted again with the same seed.
+        Changes of the bagged model, refitted with the same seed without some rows drawn at random.
     delta : float, default=0.05
-        A share of the training rows, or groups, in [0, 1]: those whose perturbations may be larger.
+        A share of the training rows, or groups, in [0, 1], that may cause larger changes.
     weights : ndarray or None, default=None
-        How many rows that were drawn at random each row of `refitted` stands for; None is one each.
+        How many of the rows drawn at random each row of `refitted` represents; None means one each.
     """
     noun, scale = bagged.noun, scale_of(bagged)
     unit = "probability" if are_of_classes(bagged) else "prediction"
@@ -412,7 +412,7 @@ def guarantees(
         return Fact(name, label, PROVED, numbers, unit, texts)
 
     most, reused = f"{percent(1 - delta)} of {noun.plural}, at most", "bags reused"
-    # What is proved of bags drawn anew is about the average over draws; one draw may be worse.
+    # A guarantee of refits is about the average over draws of the bags; one draw may be worse.
     again = "refit"
     yield line("guaranteed change", f"{reused}: {most}", bagged.epsilon(delta, "max"), *_bound_and_price(proved, delta))
     mean, largest = _bound(proved, proved.mean()), _bound(proved, proved.worst_case())
@@ -441,7 +441,7 @@ def guarantees(
 
 
 def _bound_and_price(proved: StabilityCertificate, delta: float) -> tuple[float, tuple[float, int | None]]:
-    """The bound, what of it is due to drawing finitely many bags, and how many bags are enough."""
+    """The bound, the part of it that is due to finitely many bags, and how many bags are enough."""
     bound = _bound(proved, proved.epsilon(delta))
     if math.isnan(bound) or not hasattr(proved, "price"):
         return bound, (math.nan, None)
@@ -450,13 +450,13 @@ def _bound_and_price(proved: StabilityCertificate, delta: float) -> tuple[float,
 
 
 def _bound(proved: StabilityCertificate, values: Any) -> float:
-    """The bound at the worst point; NaN if it is not below the range, which is known without any proof."""
+    """The bound at the worst point; NaN if it is not below the range of predictions, which always holds."""
     worst = float(np.max(values))
     return worst if worst < proved.range_length * (1 - 1e-9) else math.nan
 
 
 def _how_guarantees_are_read(study: Any, facts: tuple[Fact, ...]) -> str:
-    """What the two kinds of lines are about, and what an empty cell is."""
+    """A note on the two kinds of lines and on empty cells."""
     noun = study.noun.singular
     parts = [f"Bags reused: the average over the bags without the {noun}."]
     if study.anew is not None:
@@ -471,7 +471,7 @@ def _how_guarantees_are_read(study: Any, facts: tuple[Fact, ...]) -> str:
 
 
 def _decisions(study: Any) -> Iterator[Fact]:
-    """Yield which shares of a classifier's decisions one row flips."""
+    """Yield the shares of a classifier's decisions that one row flips."""
     found = study.decisions
     if found is None:
         return
@@ -503,7 +503,7 @@ def _decisions(study: Any) -> Iterator[Fact]:
 
 
 def _numbers(study: Any) -> Iterator[Fact]:
-    """Yield what stands in sentences: how far the models differ, errors, and how much was measured."""
+    """Yield numbers that sentences contain: ratios, the ranking, errors, and numbers of refits."""
     compared = study.compared
     if compared.base is not None:
         ratio, estimated = compared.ratio(), MEASURED if compared.how == REFITTED else ESTIMATED_KIND
@@ -640,7 +640,7 @@ def _how_unlikely(one: UnusualRow, noun: Noun) -> str:
 
 
 def row_in_words(name: Any, noun: Noun) -> str:
-    """Return what a row or group is called in a sentence: "group 17", and not "group group 17"."""
+    """Return the name of a row or group in a sentence: "group 17", and not "group group 17"."""
     text = printable(plain(name))
     return text if text.lower().startswith(noun.singular) else f"{noun.singular} {text}"
 
@@ -662,7 +662,7 @@ def _named(found: tuple[Any, ...], noun: Noun, describe: Any) -> str:
 
 
 def json_name(name: Any) -> Any:
-    """Return a name that JSON takes."""
+    """Return a name that is valid in JSON."""
     name = plain(name)
     return name if isinstance(name, int | float | str) else str(name)
 

@@ -1,4 +1,4 @@
-"""Scores on held-out rows that fit the task, next to a constant's: whether rows are ranked, and losses smaller."""
+"""Scores on held-out rows, compared with a constant: whether the model ranks, and whether its losses are smaller."""
 
 import difflib
 import math
@@ -40,35 +40,35 @@ _SHORT_NAMES = {
     "rmsle": "neg_root_mean_squared_log_error",
 }
 RARE = 0.2  # a class with a smaller share of the training rows makes the classes imbalanced
-_FARTHEST = 1e70  # from a target, in the largest of them: farther off a loss has no variance that a float holds
-_SMALLEST = np.finfo(float).eps  # the logarithm of a probability of zero would be infinite
+_FARTHEST = 1e70  # relative to the largest target; larger errors would overflow the variance of a loss
+_SMALLEST = np.finfo(float).eps  # smallest probability, so that its logarithm is finite
 SPANS = Noun("span of time", "spans of time")
-LEVEL = 0.05  # how often a claim about accuracy may be made where it is false
-_LEVEL_OF_GROUPS = 0.025  # of the t test over groups, which then errs in at most 5 % of all cases (docs/verdict.md)
-_LEVEL_OF_LOSSES = 0.01  # of the t test of losses, which then errs in at most 5 % of all cases (docs/verdict.md)
-_FEWEST_DIFFERENCES = 12  # rows that must carry a difference before it is called one, by the kurtosis
-_LEVEL_OF_COVERAGE = 0.01  # how likely so few covered rows may be before they are called too few
-_FEWEST_OTHERS = 10  # rows outside of the most frequent class before probabilities are called worse
-_WEAK = {"AUC": 0.2, "rank correlation": 0.4}  # above chance: held-out rows that could miss as much are too few
-_WELL = {"AUC": 0.2, "rank correlation": 0.4}  # above chance: a model that reaches as much ranks well
+LEVEL = 0.05  # largest rate of false claims about accuracy
+_LEVEL_OF_GROUPS = 0.025  # of the t test over groups; its error rate is then at most 5 % (docs/verdict.md)
+_LEVEL_OF_LOSSES = 0.01  # of the t test of losses; its error rate is then at most 5 % (docs/verdict.md)
+_FEWEST_DIFFERENCES = 12  # effective number of rows behind a difference, by its kurtosis
+_LEVEL_OF_COVERAGE = 0.01  # p-value below which too few rows are covered
+_FEWEST_OTHERS = 10  # rows outside the most frequent class before probabilities are called worse
+_WEAK = {"AUC": 0.2, "rank correlation": 0.4}  # above chance; held-out rows that may miss this much are too few
+_WELL = {"AUC": 0.2, "rank correlation": 0.4}  # above chance; from here on, a model ranks well
 _N_PERMUTATIONS = 1999
-_MOST_PERMUTED = 10_000  # rows times classes; for more of them, the permutation distribution is normal
-_AT_ONCE = 2**20  # numbers that are permuted at once
+_MOST_PERMUTED = 10_000  # rows times classes; above this, a normal distribution replaces permutations
+_AT_ONCE = 2**20  # numbers permuted at the same time
 
 
 class Score(NamedTuple):
-    """A score on the held-out rows; NaN where a model has none.
+    """A score on the held-out rows; NaN if a model does not have it.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     base : float
-        The base learner's.
+        The score of the base model.
     bagged : float
-        The bagged model's.
+        The score of the bagged model.
     constant : float
-        That of a constant: the mean of the training targets, or the frequencies of the classes.
+        The score of a constant: the mean of the training targets, or the frequencies of the classes.
     lower_is_better : bool
         Whether it is a loss.
     """
@@ -80,7 +80,7 @@ class Score(NamedTuple):
     lower_is_better: bool
 
     def shown(self) -> tuple[str, str, str]:
-        """Return the three numbers as they are read: nothing finer than a thousandth of their scale."""
+        """Return the three numbers as text, rounded to a thousandth of their scale."""
         three = (self.base, self.bagged, self.constant)
         has_unit = "error" in self.name or "deviance" in self.name
         scale = max((abs(value) for value in three if math.isfinite(value)), default=0.0) if has_unit else 1.0
@@ -94,13 +94,13 @@ class Loss(NamedTuple):
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     base : ndarray of shape (n_rows,) or None
-        The base learner's; None if it has none.
+        The loss of the base model; None if it does not have it.
     bagged : ndarray of shape (n_rows,)
-        The bagged model's.
+        The loss of the bagged model.
     constant : ndarray of shape (n_rows,)
-        That of a constant.
+        The loss of a constant.
     groups : ndarray of int or None, default=None
         The group of each row; rows of one group are not independent.
     n_others : int or None, default=None
@@ -119,8 +119,8 @@ class Ranking(NamedTuple):
     """How well predictions rank the held-out rows, and whether chance explains it.
 
     Rows are ranked by the probability of each class, or by the predicted number. If features and targets have nothing
-    to do with each other, every order of the held-out targets is equally likely: comparing with random orders is an
-    exact test, whatever the targets are. With groups it is a t test over groups.
+    to do with each other, every order of the held-out targets is equally likely. Comparing with random orders is
+    therefore an exact test for any targets. With groups, it is a t test over groups.
 
     Attributes
     ----------
@@ -130,19 +130,19 @@ class Ranking(NamedTuple):
     value : float
         The value; NaN if it is not defined, because the held-out rows have one class only.
     p_value : float
-        How likely a value as large is by chance.
+        The probability of a value at least as large by chance.
     n : int
         The number of held-out rows.
     level : float
-        The p-value up to which the model is said to rank better than chance.
+        The largest p-value that counts as better than chance.
     are_few : bool
         Whether an AUC of 0.7, or a rank correlation of 0.4, could go unnoticed.
     rarest : tuple of (str, int) or None, default=None
-        Of two classes, the one that the held-out rows have least of, and how many.
+        With two classes, the rarer one in the held-out rows and its number of rows.
     n_groups : int or None, default=None
-        The number of groups of the held-out rows, if there are any.
+        The number of groups in the held-out rows, if rows are grouped.
     groups : Noun, default="groups"
-        What they are called.
+        The word for the groups.
     """
 
     name: str
@@ -167,7 +167,7 @@ class Ranking(NamedTuple):
 
     @property
     def by_chance(self) -> float:
-        """What guessing gives."""
+        """The value that guessing has on average."""
         return 0.5 if self.name == "AUC" else 0.0
 
 
@@ -193,7 +193,7 @@ class Difference(NamedTuple):
 
 
 class Covered(NamedTuple):
-    """How many held-out targets are in their prediction intervals, and whether chance explains that.
+    """The coverage of prediction intervals at the held-out rows, and whether chance explains it.
 
     Attributes
     ----------
@@ -202,7 +202,7 @@ class Covered(NamedTuple):
     n : int
         The number of held-out rows.
     n_units : int
-        How many of them are independent: the number of groups, if there are any.
+        The number of independent ones: the number of groups, if rows are grouped.
     level : float
         The level 1 - a of the intervals. Coverage is proved to be at least 1 - 2a, on average over training rows.
     n_trained : int
@@ -217,12 +217,12 @@ class Covered(NamedTuple):
 
     @property
     def is_low(self) -> bool:
-        """Whether so few are covered in at most 1 % of all cases, if coverage is 1 - 2a on average.
+        """Whether the p-value of this coverage is at most 1 %, if coverage is 1 - 2a on average.
 
-        The coverage of one model's intervals varies with its training rows, as that of quantiles does: by a beta
-        distribution. The number of covered rows then is beta-binomial, which many training rows make binomial. Of a
-        group, a share is covered: by Bentkus (2004), "On Hoeffding's inequalities", a sum of such shares is as small
-        with at most e times the chance, interpolated by logarithms.
+        The coverage of one model's intervals varies with its training rows, like that of quantiles, by a beta
+        distribution. The number of covered rows is then beta-binomial, and binomial in the limit of many training rows.
+        A group can be covered in part. By Bentkus (2004), "On Hoeffding's inequalities", a sum of such shares is this
+        small with at most e times the probability, interpolated by logarithms.
         """
         missed = 2 * (1 - self.level)
         if missed >= 1 or not self.n_units:
@@ -237,16 +237,16 @@ class Covered(NamedTuple):
 
 
 class HeldOut:
-    """What three models predict at the held-out rows: the base learner, the bagged model, and a constant.
+    """Predictions of three models at the held-out rows: the base model, the bagged model, and a constant.
 
     Parameters
     ----------
     alone : estimator, ndarray of shape (n_rows,) or None
-        The base learner, fitted to all training rows, or the numbers that it predicts; None if it was not.
+        The base model, fitted to all training rows, or its predictions; None if it was not fitted.
     X_test : array or DataFrame
         The held-out rows.
     averaged : ndarray of shape (n_rows,) or (n_rows, n_classes)
-        What the bagged model predicts there.
+        The predictions of the bagged model.
     y_test : ndarray of shape (n_rows,)
         The targets of the held-out rows.
     y : ndarray
@@ -254,7 +254,7 @@ class HeldOut:
     classes : ndarray or None, default=None
         The classes, in the order of the columns of `averaged`; None for numbers.
     groups : sequence of labels or None, default=None
-        The groups of the held-out rows, if they are known. A Series with the name "span of time" has spans of time.
+        The groups of the held-out rows, if known. A Series with the name "span of time" has spans of time.
     """
 
     def __init__(
@@ -282,7 +282,7 @@ class HeldOut:
             self.unit = float(np.abs(self.y).max(initial=0.0)) or 1.0  # a unit whose squares stay floats
             return
         self.unit = 1.0
-        # Classes are counted, the most frequent of two first: scores of one class are then those of the rarer.
+        # Classes are numbered, the more frequent of two first, so that scores of one class are those of the rarer one.
         counts = np.array([(y == label).sum() for label in self.classes])
         self.order = np.argsort(-counts, kind="stable") if len(counts) == 2 else np.arange(len(counts))
         self.y, trained = self._counted(y_test), self._counted(y)
@@ -297,7 +297,7 @@ class HeldOut:
         self.constant = DummyClassifier(strategy="prior").fit(np.zeros((len(trained), 1)), trained)
 
     def scores(self, metrics: tuple[str, ...] = ()) -> tuple[Score, ...]:
-        """Return the scores that were asked for by scikit-learn's names, or those that fit the task."""
+        """Return the requested scores, by the names of scikit-learn's scorers, or the usual ones of the task."""
         chosen = metrics or REGRESSION
         if not metrics and self.classes is not None:
             two = IMBALANCED if len(self.classes) == 2 else IMBALANCED[:1]
@@ -305,7 +305,7 @@ class HeldOut:
         rows, found = np.zeros((len(self.y), 1)), []
         models: list[Any] = [self.base, self.bagged, self.constant]
         if self.classes is not None and (self.y >= len(self.classes)).any():
-            # Of a class that was not trained on there is no probability: only decisions are scored.
+            # A class that was not trained on has no probability, so only decisions are scored.
             number = np.arange(len(self.classes))
             models = [None if each is None else _Labels(number, each.predict(rows)) for each in models]
         for name in chosen:
@@ -320,10 +320,10 @@ class HeldOut:
         return tuple(found)
 
     def losses(self) -> tuple[Loss, ...]:
-        """Return the losses by which models are compared, the one that says most of a model first.
+        """Return the losses that compare the models, the most informative first.
 
-        For numbers it is the squared error. For classes it is the Brier score, which takes decisions where a learner
-        has no probabilities, then the share of wrong decisions and, with probabilities, the logarithmic loss.
+        For numbers, it is the squared error. For classes, they are the Brier score (of decisions, for learners without
+        probabilities), the share of wrong decisions, and the logarithmic loss (for learners with probabilities).
         """
         models = (self.base, self.bagged, self.constant)
         if self.classes is None:
@@ -371,7 +371,7 @@ class HeldOut:
         y, table = self.y[known], np.asarray(self.bagged.table)[known]
         counts = np.bincount(y, minlength=len(self.classes))
         there = np.flatnonzero((counts > 0) & (counts < len(y)))
-        there = there[-1:] if len(self.classes) == 2 else there  # the AUC of the other is the same
+        there = there[-1:] if len(self.classes) == 2 else there  # both classes have the same AUC
         shares = counts[there] / max(1, len(y))
         weights = len(y) ** 2 * shares * (1 - shares) * max(1, len(there))
         truth = ((y[:, None] == there) - shares) / np.where(weights > 0, weights, 1)
@@ -383,13 +383,13 @@ class HeldOut:
         return found._replace(rarest=(str(self.classes[self.order[least]]), int(counts[least])))
 
     def _counted(self, labels: Any) -> np.ndarray:
-        """The numbers of labels; a label that was not trained on gets one beyond."""
+        """The numbers of labels; an unseen label gets the next number."""
         assert self.classes is not None
         places = {label: place for place, label in enumerate(self.classes[self.order].tolist())}
         return np.array([places.get(label, len(places)) for label in np.asarray(labels).tolist()], dtype=int)
 
     def _scores(self, alone: Any, X_test: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """What a learner has of probabilities, and else of decision values, for the classes in our order."""
+        """The learner's probabilities, or else its decision values, for the classes in our order."""
         places = np.argsort(self._counted(alone.classes_)) if hasattr(alone, "classes_") else self.order
         if hasattr(alone, "predict_proba"):
             return np.asarray(alone.predict_proba(X_test), dtype=float)[:, places], None
@@ -432,9 +432,9 @@ def _is_for_numbers(name: str) -> bool:
 def difference(loss: Loss, other: np.ndarray) -> Difference:
     """Return how much larger the bagged model's loss is than another at the same rows, and whether that is clear.
 
-    Rows of one group count as one. The t test is made at 1 %, and a larger loss must be carried by 12 rows or more, and
-    by 10 outside of the most frequent class: so it errs in at most 5 % of all cases where neither is larger, also
-    if differences are skewed or heavy-tailed (docs/verdict.md has the simulation).
+    Rows of one group count as one. The t test is at 1 %. A larger loss also needs 12 rows that carry the difference and
+    10 rows outside the most frequent class. The error rate is then at most 5 %, also for skewed and heavy-tailed
+    differences (docs/verdict.md has the simulation).
     """
     each = loss.bagged - other
     n, mean = len(each), float(each.mean()) if len(each) else math.nan
@@ -451,7 +451,7 @@ def difference(loss: Loss, other: np.ndarray) -> Difference:
 
 
 def _ranking(name: str, predicted: np.ndarray, truth: np.ndarray, groups: np.ndarray | None) -> Ranking:
-    """A statistic that is a sum over rows and columns of centred ranks times centred targets, and its chance."""
+    """The ranking statistic, a sum of centred ranks times centred targets over rows and columns, and its p-value."""
     n, by_chance = len(predicted), 0.5 if name == "AUC" else 0.0
     truth = truth.reshape(n, -1)
     if n < 2 or not truth.size or not np.abs(truth).max() > 0:
@@ -462,7 +462,7 @@ def _ranking(name: str, predicted: np.ndarray, truth: np.ndarray, groups: np.nda
     total = float(each.sum())
     spread = math.sqrt(float(((ranks.T @ ranks) * (truth.T @ truth)).sum()) / (n - 1)) / unit  # over all orders
     units = n if groups is None else len(np.unique(groups))
-    # What the model predicts alike is as hard to rank with few rows: how many are enough hangs on the targets alone.
+    # Whether rows are enough depends on the targets alone, not on ties of the predictions.
     full = np.arange(n) - (n - 1) / 2
     usual = math.sqrt(float(full @ full) * float((truth**2).sum()) / (n - 1))
     usual = usual if name == "AUC" else 1 / math.sqrt(n - 1)
@@ -483,7 +483,7 @@ def _ranking(name: str, predicted: np.ndarray, truth: np.ndarray, groups: np.nda
 
 
 def _by_permutation(ranks: np.ndarray, truth: np.ndarray, total: float) -> float:
-    """The share of random orders of the targets in which the statistic is as large, the one there is among them."""
+    """The share of random orders, including the actual one, in which the statistic is at least as large."""
     generator, n = np.random.default_rng(0), len(ranks)
     as_large, least = 1, total - 1e-9 * float((np.abs(ranks) * np.abs(truth)).sum())
     for first in range(0, _N_PERMUTATIONS, step := max(1, _AT_ONCE // n)):
@@ -500,12 +500,12 @@ def _centred_ranks(values: np.ndarray) -> np.ndarray:
 
 
 def _value(scorer: Any, model: Any, rows: np.ndarray, y: np.ndarray) -> float:
-    """A score; NaN if there is no model, or it has not what it needs, or the held-out rows have not."""
+    """A score; NaN without a model, or if the model or the held-out rows lack what the score needs."""
     if model is None:
         return math.nan
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of scores that are not defined: they are NaN
+            warnings.simplefilter("ignore")  # undefined scores are NaN
             return float(scorer(model, rows, y))
     except (ValueError, AttributeError, TypeError):
         return math.nan
@@ -517,7 +517,7 @@ def _words(name: str) -> str:
 
 
 class _Numbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """A regressor that has predicted already."""
+    """A regressor with given predictions."""
 
     def __init__(self, predicted: Any = ()) -> None:
         self.predicted = predicted
@@ -528,7 +528,7 @@ class _Numbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class _Labels(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier that has predicted already, with probabilities or decision values if it has any."""
+    """A classifier with given predictions, and probabilities or decision values if there are any."""
 
     def __init__(self, classes: Any = (), labels: Any = (), table: Any = None, values: Any = None) -> None:
         self.classes_, self.labels, self.table, self.values = classes, labels, table, values

@@ -58,13 +58,13 @@ from stablebag.showing.verdict import NO_BETTER, NO_CHECKS, Checks, SummaryLine,
 # -------------------------------------------------------------------------------------------------------------- samples
 # Which rows and points a study looks at, where all of them would take too much time or memory.
 
-_MOST_COMPARED = 2**23  # the most predictions of the base learner without rows that are kept
-_MOST_AVERAGED = 2**27  # the most averages without rows that are taken to compare
-_MOST_PREDICTED = 2**24  # the most predictions of single bags that are held for each refit of the bagged model
+_MOST_COMPARED = 2**23  # leave-one-out predictions of the base model in memory
+_MOST_AVERAGED = 2**27  # leave-one-out averages to compute
+_MOST_PREDICTED = 2**24  # predictions of single bags in memory, for each refit of the bagged model
 
 
 def source_targets(source: RowSource, y: Any, groups: Any, n_matched: int | None) -> tuple[np.ndarray, Any]:
-    """Return the targets and units of rows that are not in memory; what a study cannot do with them is refused."""
+    """Return the targets and groups of rows that are not in memory; raise an error for unsupported options."""
     if groups is not None:
         reason = 'name their column where the table is made: ParquetTable(..., groups="patient").'
         raise refuse_value("groups", "study", f"None with a {type(source).__name__}", groups, reason)
@@ -76,17 +76,17 @@ def source_targets(source: RowSource, y: Any, groups: Any, n_matched: int | None
 
 
 def n_points_to_compare(n_points: int, n_tests: int, n_units: int, n_refits: int, classes: int, n_bags: int = 1) -> int:
-    """Return at how many held-out rows both are compared: all of them, or as many as memory and time allow."""
+    """Return the number of held-out rows for the comparison: all of them, or as many as memory and time allow."""
     most = min(_MOST_COMPARED // n_refits, _MOST_AVERAGED // n_units, _MOST_PREDICTED // n_bags) // classes
     return min(n_tests, max(n_points, most))
 
 
 def rows_to_refit(reused: Perturbations, n: int, random_state: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return `n` of the rows without which the base model was refitted, and how many of these each stands for.
+    """Return `n` of the rows of the base model's refits, and how many of these rows each represents.
 
-    `reused` has what the bags without each of these rows say. Half of the rows are those that seem to change the bagged
-    model most, because few rows may carry most of its change; the others are drawn at random from the rest, and stand
-    for all of it. A mean with these weights is therefore unbiased.
+    `reused` has the changes from the bags without each of these rows. Half of the returned rows seem to change the
+    bagged model most, because a few rows may cause most of its change. The others are drawn at random from the rest and
+    represent it, so a mean with these weights is unbiased.
     """
     rows, n_rows = np.asarray(reused.rows), len(reused.rows)
     if n >= n_rows:
@@ -103,12 +103,12 @@ def rows_to_refit(reused: Perturbations, n: int, random_state: int) -> tuple[np.
 
 
 def first_rows(X: Any, n: int) -> Any:
-    """Return the first rows of a table, or what all bags predict there; all of them if there are no more."""
+    """Return the first rows of a table, or the first predictions of all bags; all of them if there are fewer."""
     return X[:n] if isinstance(X, BagPredictions) else take_rows(X, np.arange(min(n, n_rows(X))))
 
 
 def draw_units(n_samples: int, n_refits: int, random_state: int) -> np.ndarray:
-    """Return some of so many rows, or units, drawn by the seed of a study; all of them if there are no more."""
+    """Return some rows, or groups, drawn by the seed of a study; all of them if there are fewer."""
     if n_refits >= n_samples:
         return np.arange(n_samples)
     generator = next(Seeds.from_random_state(random_state, "study").bag_generators(0, 1))
@@ -116,45 +116,45 @@ def draw_units(n_samples: int, n_refits: int, random_state: int) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------------------------------------------ decisions
-# Decisions of a classifier that hinge on one row: how many of them, and on which rows, in sentences.
+# Decisions of a classifier that hinge on one row: how many, and on which rows, in sentences.
 
 HELD_OUT = Noun("held-out row", "held-out rows")
 POINTS = Noun("point", "points")
-MANY = 0.05  # of the decisions: from so many on that hinge on a row, the advice speaks of them
+MANY = 0.05  # share of decisions that hinge on a row from which the advice mentions them
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """Which decisions, the classes with the highest probability, hinge on one row.
+    """Decisions, the classes with the highest probability, that hinge on one row.
 
     A decision hinges on a row if refitting the bagged model without that row, with the same seed, flips it. Refits take
-    long, so the bags without each row suggest rows to try first: their average flips some decisions, too, but with more
-    noise than a refit has. What they suggest is counted apart from what refits confirm.
+    long, so the bags without each row suggest rows to try first. Their average also flips decisions, but with more
+    noise than a refit. Suggested flips and confirmed flips are counted separately.
 
     Attributes
     ----------
     by_point : ndarray of int, shape (n_points,)
-        How many refits flip the bagged model's decision at each point.
+        The number of refits that flip the bagged model's decision at each point.
     by_row : ndarray of int, shape (n_rows,)
-        How many of these decisions flip when the model is refitted without each row, or group.
+        The number of these decisions that flip when the model is refitted without each row, or group.
     names : Names
-        What rows are called.
+        The names of rows.
     noun : Noun
-        What is left out: rows, or groups such as patients.
+        The word for what is left out: row or group.
     points : Noun
-        What the points are.
+        The word for the points.
     suggested : ndarray of int, shape (n_suggested, 2)
-        The pairs of a row and a point where the bags without the row decide otherwise.
+        The pairs of a row and a point where the bags without the row decide differently.
     refitted : ndarray of int
-        The rows, or groups, without which the bagged model was refitted.
+        The rows, or groups, that the refits of the bagged model left out.
     n_confirmed : int, default=0
-        How many of the suggested flips refits confirm.
+        The number of suggested flips that refits confirm.
     base : ndarray of int or None, default=None
-        How many refits flip the base model's decision at each point.
+        The number of refits that flip the base model's decision at each point.
     same : ndarray of int or None, default=None
-        How many refits of the bagged model without the same rows do.
+        The same for refits of the bagged model without the same rows.
     n_same : int, default=0
-        The number of these rows, or groups, without which both were refitted.
+        The number of rows, or groups, that refits of both models left out.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class Decisions:
 
     @classmethod
     def suggested_by(cls, model: Any, X: Any) -> "Decisions":
-        """Find which flips the bags of a fitted classifier suggest at held-out rows; none is checked yet."""
+        """Find the flips that the bags of a fitted classifier suggest at held-out rows, without checking them."""
         pairs = [np.empty((0, 2), dtype=np.intp)]
         for places, prediction, left_out in undecided_blocks(model, X):
             rows, points = np.nonzero(flipped(prediction, left_out))
@@ -197,7 +197,7 @@ class Decisions:
     def of_perturbations(cls, bagged: Perturbations, base: Perturbations | None = None) -> "Decisions":
         """Count the decisions that flip in perturbations of the probabilities of all classes.
 
-        If these are of bags that were used again, they only suggest flips.
+        Perturbations of reused bags only suggest flips.
         """
         rows, points = np.nonzero(bagged.flips())
         n = int(np.asarray(bagged.rows).max(initial=-1)) + 1 if bagged.scope is None else bagged.scope.n_samples
@@ -208,14 +208,14 @@ class Decisions:
         return made if is_reused else replace(made.checked(bagged, base), suggested=pairs[:0], n_confirmed=0)
 
     def to_check(self, most: int, known: np.ndarray) -> np.ndarray:
-        """Return at most so many rows, beside those that are known, which flip most decisions as the bags suggest."""
+        """Return at most `most` rows, other than `known`, for which the bags suggest the most flips."""
         counts = np.bincount(self.suggested[:, 0], minlength=len(self.by_row))
         counts[known] = 0
         order = np.argsort(-counts, kind="stable")[:most]
         return np.sort(order[counts[order] > 0])
 
     def checked(self, refits: Perturbations, base: Perturbations | None = None) -> "Decisions":
-        """Count what refits of the bagged model flip, and of the base model without those of the same rows."""
+        """Count the flips by refits of the bagged model and, without the same rows, of the base model."""
         flips, rows = refits.flips(), np.asarray(refits.rows)
         by_row = np.zeros(len(self.by_row), dtype=int)
         by_row[rows] = flips.sum(axis=1)
@@ -239,12 +239,12 @@ class Decisions:
 
     @property
     def n_suggested(self) -> int:
-        """The number of points whose decision the bags without some row flip: an estimate, with bagging noise."""
+        """The number of points whose decision the bags without some row flip: an estimate with bagging noise."""
         return len(np.unique(self.suggested[:, 1]))
 
     @property
     def n_checked(self) -> int:
-        """How many of the suggested flips were checked by a refit."""
+        """The number of suggested flips that were checked by a refit."""
         return int(np.isin(self.suggested[:, 0], self.refitted).sum())
 
     def conclusion(self) -> str:
@@ -271,7 +271,7 @@ class Decisions:
         return f"Of {decisions}, at least {some:,} {hinge}: {flips}."
 
     def checks(self) -> str:
-        """Say in sentences without how many rows the model was refitted, and what of the suggestions that confirmed."""
+        """Describe the number of refits, and how many suggested flips they checked and confirmed."""
         if not len(self.refitted) or len(self.refitted) >= len(self.by_row):
             return ""
         refits = (
@@ -287,8 +287,8 @@ class Decisions:
             f"{were} checked by these refits, and {self.n_confirmed:,} confirmed."
         )
 
-    def beside(self) -> str:
-        """Say in a sentence how many decisions of the base model flip without the same rows; "" if not known."""
+    def of_both(self) -> str:
+        """Compare the flips of the base model and of the bagged model in a sentence; "" if not known."""
         if self.base is None or self.same is None or not self.n_same:
             return ""
         before, after = int((self.base > 0).sum()), int((self.same > 0).sum())
@@ -301,7 +301,7 @@ class Decisions:
         return f"{without}, refits flip {before:,} {decisions} of the base model and {after:,} of the bagged model."
 
     def most_flips(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """Return what the rows, or groups, that flip most decisions when left out of a refit are called, and how many.
+        """Return the names of the rows, or groups, that flip most decisions when left out of a refit, and the numbers.
 
         Parameters
         ----------
@@ -317,22 +317,22 @@ class Decisions:
         return self.names.of_rows(order), self.by_row[order]
 
     def rows_by_flips(self) -> np.ndarray:
-        """Return the numbers of the rows, or groups, that flip some decision, those that flip most first."""
+        """Return the rows, or groups, that flip some decision, those that flip most first, by number."""
         order = np.argsort(-self.by_row, kind="stable")
         return order[self.by_row[order] > 0]
 
     def explain(self) -> str:
-        """Say in sentences how many decisions hinge on one row, how that was checked, and what it is before bagging."""
-        return " ".join(filter(None, [self.conclusion(), self.checks(), self.beside()]))
+        """Describe how many decisions hinge on one row, how that was checked, and the base model's flips."""
+        return " ".join(filter(None, [self.conclusion(), self.checks(), self.of_both()]))
 
     @property
     def n_close(self) -> int:
-        """How many decisions hinge on one row: by refits, or as the bags suggest if there are none."""
+        """The number of decisions that hinge on one row: by refits or, without any, as the bags suggest."""
         return self.n_flipped if len(self.refitted) else self.n_suggested
 
     @property
     def are_many(self) -> bool:
-        """Whether so many decisions hinge on one row that someone should review them."""
+        """Whether enough decisions hinge on one row that someone should review them."""
         return self.n_close >= max(1, MANY * len(self))
 
     def counted(self) -> str:
@@ -360,12 +360,12 @@ class Decisions:
 
 
 # ---------------------------------------------------------------------------------------------------------------- study
-# A study: a learner beside its bagged version on one table, with what is measured, proved and held out.
+# A study: a model and its bagged version on one table, measured, compared and certified.
 
-_MOST_KEPT = 2**30  # the most bytes of predictions of all bags at all held-out rows that are kept
-_MOST_ROWS = 10_000  # the most rows of a source at which all bags predict, and that are left out where some are enough
+_MOST_KEPT = 2**30  # bytes for predictions of all bags at all held-out rows
+_MOST_ROWS = 10_000  # rows of a source at which all bags predict, and that are left out where a sample is enough
 _LEVEL = 0.9  # of the prediction intervals
-_MATCHED = 20  # rows without which the bagged model is refitted
+_MATCHED = 20  # refits of the bagged model
 _NOT_IN_MEMORY = (
     "It is not compared with the base model alone, which would have to be fitted to all {:,} rows at once, and they "
     "are not in memory."
@@ -374,38 +374,38 @@ _NOT_IN_MEMORY = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study:
-    """What was measured and proved about a learner and its bagged version.
+    """Measurements and guarantees of a model and its bagged version.
 
-    Made by `study`. Perturbations of a classifier are Euclidean distances between the vectors of class probabilities,
-    which are at most sqrt(2); in sentences there are decisions, and changes of the probability of a class.
+    Returned by `study`. Perturbations of a classifier are Euclidean distances between vectors of class probabilities,
+    which are at most sqrt(2). Sentences also count decisions.
 
     Attributes
     ----------
     task : {"regression", "classification"}
         The kind of task.
     n_samples : int
-        The number of what is left out, one at a time: training rows, or units such as patients.
+        The number of training rows, or of groups such as patients.
     model : BaggedRegressor, BaggedClassifier or None
         The fitted bagged model, if it is available.
     base : Perturbations or None
-        The perturbations of the base learner, by refitting without each of some rows or units, if they were measured;
-        None if the rows are not in memory.
+        The perturbations of the base model, refitted without each of some rows or groups; None if the rows are not in
+        memory.
     bagged : Perturbations
-        The perturbations of the bagged model, for all rows or units.
-    proved : ReusedBagsCertificate, or another certificate that is about what was measured
-        What is proved about these perturbations, for the bags that were drawn and at these points.
+        The perturbations of the bagged model, for all rows or groups.
+    proved : ReusedBagsCertificate, or another certificate of the same perturbations
+        The guarantee of these perturbations, for the bags that were drawn and at these points.
     anew : Certificate or None
-        What is proved about models fitted anew, with bags drawn anew: for every data set of this size and every point.
+        The guarantee of refitted models with new bags, for every data set of this size and every point.
     compared : Comparison
-        How far both change without the same rows, or units, at the same points: at as many held-out rows as memory and
-        time allow.
+        How much both models change without the same rows, or groups, at the same points: as many held-out rows as
+        memory and time allow.
     scores : tuple of Score
         The scores on the held-out rows, before and after bagging and of a constant; empty if their targets are not
         known.
     losses : tuple of Loss
-        The losses at the held-out rows by which the verdict compares them.
+        The losses at the held-out rows that the verdict compares.
     error : LeaveOneOutError or None
-        The bagged model's error at its own training rows, each left out.
+        The leave-one-out error of the bagged model at its training rows.
     intervals : Intervals or None
         For a regressor, prediction intervals at the points at which perturbations were measured.
     points : array or DataFrame
@@ -413,24 +413,24 @@ class Study:
     targets : ndarray or None
         The targets of the points.
     coverage : float or None
-        The share of held-out rows in their intervals.
+        The share of held-out targets in their intervals.
     decisions : Decisions or None, default=None
-        For a classifier, how many decisions hinge on one row: at the points of `compared`.
+        For a classifier, the decisions that hinge on one row, at the points of `compared`.
     suspects : Suspects or None, default=None
-        The rows, or units, that move the predictions beyond bagging noise, and a ranking of those worth a look.
+        The rows, or groups, that change predictions beyond bagging noise, and a ranking of those worth a look.
     refitted : Perturbations or None, default=None
-        The perturbations of the bagged model by some rows, or units, without which it was refitted with the same seed,
-        if they were measured; ``compared.weights`` says how many others each stands for.
+        The perturbations of the bagged model, refitted with the same seed without some rows or groups, if they were
+        measured; ``compared.weights`` has how many others each represents.
     ranking : Ranking or None, default=None
-        How well the bagged model ranks the held-out rows, by which the verdict compares it with a constant.
+        How well the bagged model ranks the held-out rows.
     sets : LabelSets or None, default=None
         For a classifier, stable sets of labels at the points at which perturbations were measured.
     delta : float, default=0.05
-        The share of all changes that may be larger than the quantile that is shown, and of the training rows, or
-        groups, that may move a prediction by more than what is guaranteed.
+        The share of changes above the quantile that is shown, and of training rows, or groups, that may change a
+        prediction by more than the guarantee.
     checks : Checks, default=no checks
-        What was looked for in the data, and found. `stablebag measure` looks for leaking columns, repeated groups,
-        time order and copied rows; `study` does not.
+        The checks of the data and their findings. `stablebag measure` looks for leaking columns, repeated groups, time
+        order and copied rows; `study` does not.
     """
 
     task: str
@@ -476,12 +476,12 @@ class Study:
         bagged : Perturbations
             The perturbations of the bagged model, as `leave_one_out` measures them.
         proved : certificate
-            What is proved about these perturbations, as ``certify(model, reused=True)`` does about `leave_one_out`;
-            for a classifier, with ``vector=True``. A certificate that is about something else is refused.
+            The certificate of these perturbations, such as ``certify(model, reused=True)`` for `leave_one_out`; for a
+            classifier, with ``vector=True``. A certificate of something else raises an error.
         anew : Certificate or None, default=None
-            What is proved about models fitted anew, as `certify` states it.
+            The certificate of refitted models, such as ``certify(model)``.
         base : Perturbations or None, default=None
-            The perturbations of the base learner, at the same points.
+            The perturbations of the base model, at the same points.
         model : BaggedRegressor, BaggedClassifier or None, default=None
             The fitted model, for its targets and its error.
         intervals : Intervals or None, default=None
@@ -535,18 +535,18 @@ class Study:
 
     @property
     def noun(self) -> Noun:
-        """What is left out: rows, or units such as patients."""
+        """The word for what is left out: row or group."""
         return self.bagged.noun
 
     @property
     def distance(self) -> str:
-        """What changes, for the heading of a table."""
+        """What changes, for captions."""
         if self.task == "regression":
             return "the prediction"
         return "the class probabilities"
 
     def facts(self) -> Facts:
-        """Return all that is shown of the study, by name: ``facts()["typical change"]``."""
+        """Return everything that is shown of the study, by name: ``facts()["typical change"]``."""
         return facts_of(self)
 
     def to_frame(self) -> Any:
@@ -560,7 +560,7 @@ class Study:
         return self.facts()._repr_html_()
 
     def verdict(self) -> Verdict:
-        """Decide what the study comes to, with advice; for a classifier, decisions are the first reason."""
+        """Return the conclusion with advice and reasons; for a classifier, the first reason counts decisions."""
         verdict = decide(self.compared, self.losses, self.ranking, **self._for_verdict)
         if self.decisions is None:
             return verdict
@@ -579,29 +579,29 @@ class Study:
         return {"spread": self._spread, "quantity": quantity, "covered": self._covered}
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """Return what moves the bagged predictions most over all points, and the root mean square effects.
+        """Return the rows, or groups, that change the bagged predictions most, and their root mean square effects.
 
         Parameters
         ----------
         k : int, default=5
-            The number of rows, or units; all of them if there are fewer.
+            The number of rows, or groups; all of them if there are fewer.
 
         Returns
         -------
         rows : ndarray of shape (k,)
-            What these rows, or units, are called, as `Perturbations.most_influential` calls them.
+            The names of these rows, or groups, as in `Perturbations.most_influential`.
         effects : ndarray of shape (k,)
         """
         places, effects = self.ranked(k)
         return self.bagged.names.of_rows(places), effects
 
     def ranked(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """Return the same as `most_influential` with the numbers of the rows, or units, in place of their names.
+        """Return the same as `most_influential`, with the numbers of the rows, or groups, instead of their names.
 
         Parameters
         ----------
         k : int, default=5
-            The number of rows, or units; all of them if there are fewer.
+            The number of rows, or groups; all of them if there are fewer.
 
         Returns
         -------
@@ -614,7 +614,7 @@ class Study:
 
     @property
     def _covered(self) -> Covered | None:
-        """How many of the held-out targets are in their intervals, if that is known."""
+        """The coverage of the intervals at the held-out rows, if known."""
         if self.coverage is None or self.intervals is None:
             return None
         n, groups = len(self.intervals.lower), None
@@ -625,7 +625,7 @@ class Study:
 
     @property
     def _spread(self) -> float | None:
-        """The standard deviation of the targets; of classes, that of the vectors with a one for the class."""
+        """The standard deviation of the targets; for classes, of their one-hot vectors."""
         if self.model is None:
             return None
         if self.task == "regression":
@@ -652,56 +652,55 @@ def study(
     metrics: Sequence[str] = (),
     delta: float = 0.05,
 ) -> Study:
-    """Measure a model and its bagged version on the same rows and points: stability, guarantees, accuracy, suspects.
+    """Measure a model and its bagged version on the same rows and points: accuracy, stability, guarantees, suspects.
 
-    ``study(model, X, y)`` holds out some rows by itself. The result prints as a verdict with the numbers behind it, and
+    ``study(model, X, y)`` holds out some rows. The result prints as four lines with the numbers behind them, and
     ``stablebag.showing.report.write(path, result)`` writes a report.
 
-    If the training rows are not in memory, as those of a `ParquetTable`, the base model cannot be fitted to all of
-    them: the study is then of the bagged model alone. The leave-one-out error and the rows worth a look then come from
-    10,000 rows drawn at random, if there are more, and there are no intervals. Guarantees, and how far rows move the
-    points, are still about all rows.
+    If the training rows are not in memory, such as those of a `ParquetTable`, the base model cannot be fitted to all of
+    them, so the study measures only the bagged model. Above 10,000 rows, the leave-one-out error and the rows worth a
+    look then come from 10,000 rows drawn at random. There are no intervals. Guarantees, and the changes that rows
+    cause, are still about all rows.
 
     Parameters
     ----------
     model : estimator
         A scikit-learn regressor or classifier, which is compared with its bagged version: 500 bags of half of the rows.
-        Or an unfitted `BaggedRegressor` or `BaggedClassifier`, which is compared with its `estimator`, and says how
-        many bags there are, how they are drawn and how many fits run in parallel. Its `random_state` is the seed of
-        the whole study; it is 0 if there is none.
+        Or an unfitted `BaggedRegressor` or `BaggedClassifier`, which is compared with its `estimator`, and sets the
+        bags and the number of parallel fits. Its `random_state` is the seed of the whole study; None means 0.
     X : array or DataFrame of shape (n_samples, n_features), or RowSource
         The training rows.
     y : array-like of shape (n_samples,), default=None
-        The targets of the training rows; left out with a source, which has them.
+        The targets of the training rows; None with a source, which has them.
     X_test : array or DataFrame of shape (n_points, n_features), default=None
         Held-out rows, which must not be among the training rows. None holds out some of X.
     y_test : array-like or None, default=None
         The targets of the held-out rows, if they are known.
     groups : sequence of int or labels, of length n_samples, default=None
-        The group of each training row, such as its patient, as in `fit` of a bagged model: everything is then about
-        leaving out a group. Hold out whole groups, or the scores are better than at rows of new groups.
+        The group of each training row, such as its patient, as in `fit` of a bagged model. Everything is then about
+        leaving out a group. Hold out whole groups, otherwise the scores are too good for rows of new groups.
     groups_test : sequence of int or labels, of the length of X_test, default=None
-        The group of each held-out row. Rows of one group are not independent: accuracy is then compared by group. It
-        can be given without `groups`, for example for held-out rows that are alike within a week.
+        The group of each held-out row. Rows of one group are not independent, so accuracy is compared by group. You can
+        pass it without `groups`, for example for held-out rows that are alike within a week.
     test_size : float, default=0.2
-        Without `X_test`, the share of the rows to hold out, between 0 and 1: by class where that is possible, and with
-        `groups` as whole groups.
+        Without `X_test`, the share of the rows to hold out, between 0 and 1: by class if possible, and whole groups
+        with `groups`.
     n_points : int, default=20
         The number of held-out rows, the first ones, at which perturbations are measured.
     n_refits : int, default=200
-        The number of training rows, or groups, without which the base model is refitted; drawn at random if there are
+        The number of refits of the base model, each without one training row or group; drawn at random if there are
         more.
     n_matched : int or None, default=None
-        The number of these rows, or groups, without which the bagged model is refitted, too, with the same seed: half
-        of them those that seem to change it most, the others drawn at random. Each takes as many fits as bags contain
-        it. With fewer than `n_refits`, how far the model changes without all of them is estimated; 0 takes one refitted
-        bag for each row. A classifier is also refitted without at most half as many rows that seem to flip decisions.
-        None is 20 if the rows are in memory.
+        The number of refits of the bagged model, with the same seed: half of them without the rows, or groups, that
+        seem to change it most, the others without rows drawn at random. Each takes as many fits as bags contain the
+        row. With fewer than `n_refits`, the typical change is estimated; 0 uses one refitted bag per row. A classifier
+        is also refitted without at most half as many rows that seem to flip decisions. None means 20 if the rows are in
+        memory.
     metrics : list or tuple of str, default=()
-        The scores to show, by the names of scikit-learn's scorers; () are those that fit the task.
+        The scores to show, by the names of scikit-learn's scorers; () means the usual ones of the task.
     delta : float, default=0.05
-        A share in [0, 1]: of all changes, those that may be larger than the quantile that is shown; of the training
-        rows, or groups, those that may move a prediction by more than what is guaranteed.
+        A share in [0, 1]: of changes above the quantile that is shown, and of training rows, or groups, that may change
+        a prediction by more than the guarantee.
 
     Returns
     -------
@@ -807,7 +806,7 @@ def study(
         fit = fitted(model)
         predicted = np.concatenate([fit.average.prediction([raw]) for _, raw in fit.raw_blocks(at_tests)])
         alone = None
-        if base is not None:  # a classifier also has decisions, which do not always follow from its probabilities
+        if base is not None:  # decisions of a classifier do not always follow from its probabilities
             is_known = not classifies and n_compared == len(targets)
             alone = base.prediction if is_known else _fit_base(learner, X, y, random_state)
         about = {"y": fit.y, "classes": model.classes_ if classifies else None, "groups": groups_test}
@@ -839,7 +838,7 @@ def study(
 
 
 def _both(model: Any) -> tuple[Any, Any]:
-    """The base model, and the bagged one with a seed that is a whole number, both unfitted."""
+    """The unfitted base model and bagged model; the latter has a whole number as its seed."""
     owner = "study"
     refuse_endless(model, owner)
     if isinstance(model, type) or not (hasattr(model, "fit") and may_predict(model)):
@@ -874,7 +873,7 @@ def _checked_targets(y_test: Any, n_tests: int, classes: np.ndarray | None) -> n
 def train_and_test(
     y: Any, groups: Any, test_size: float, classifies: bool, random_state: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which rows to train on and which to hold out: by class where that is possible, whole groups if any."""
+    """Return the rows to train on and those to hold out: by class if possible, whole groups if there are any."""
     owner = "study"
     test_size = check_real(test_size, "test_size", owner, high=1.0)
     if not 0 < test_size < 1:
@@ -898,18 +897,18 @@ def train_and_test(
 
 @dataclass(frozen=True, eq=False)
 class _Refits:
-    """Refits of the bagged model beside those of the base model.
+    """Refits of the bagged model, to compare with those of the base model.
 
     Attributes
     ----------
     chosen : Perturbations or None, default=None
-        By some of the rows of the base model's refits; None if there are none.
+        Without some of the rows of the base model's refits; None if there are no refits.
     spread : ndarray or None, default=None
-        As in `MatchedRefits`: of these rows, or estimated for all rows of the base model's refits.
+        As in `MatchedRefits`: for these rows, or estimated for all rows of the base model's refits.
     weights : ndarray or None, default=None
-        How many of the base model's rows each row stands for.
+        How many of the base model's rows each row represents.
     all : Perturbations or None, default=None
-        By these rows and, for a classifier, by those that seem to flip decisions.
+        Without these rows and, for a classifier, without those that seem to flip decisions.
     """
 
     chosen: Perturbations | None = None
@@ -935,14 +934,14 @@ class _Refits:
         return cls(first, found.spread[: len(chosen)], weights, moved)
 
     def in_norm(self) -> "_Refits":
-        """Return the Euclidean distances in place of the changes of each class."""
+        """Return Euclidean distances instead of the changes of each class."""
         if self.chosen is None or self.all is None:
             return self
         return replace(self, chosen=self.chosen.in_norm(), all=self.all.in_norm())
 
 
 def _predicted_once(model: Any, X_test: Any, *numbers: int) -> tuple[Any, ...]:
-    """What all bags predict at the held-out rows and at the first of them; the rows themselves if that is too large."""
+    """The predictions of all bags at the held-out rows and at the first ones; the rows themselves if too large."""
     classes = fitted(model).n_classes
     is_small = 8 * len(model.bags_) * n_rows(X_test) * classes <= _MOST_KEPT
     at_tests = model.predict_once(X_test) if is_small else X_test
@@ -950,14 +949,14 @@ def _predicted_once(model: Any, X_test: Any, *numbers: int) -> tuple[Any, ...]:
 
 
 def _fit_base(learner: Any, X: Any, y: Any, random_state: int) -> Any:
-    """The learner fitted to all rows, with the seed that it has in the refits without a row."""
+    """The base model fitted to all rows, with the seed of its refits."""
     (seed,) = Seeds.from_random_state(random_state, "study").learner_seeds(0, 1)
     (alone := Copies(learner).copy(int(seed))).fit(X, y)
     return alone
 
 
 def _refuse_other_units(bagged: Perturbations, **others: Any) -> None:
-    """Refuse what is about other rows or units than the perturbations of the bagged model."""
+    """Raise an error if something is about other rows or groups than the perturbations of the bagged model."""
     if bagged.scope is None:
         return
     own = (bagged.noun, bagged.scope.n_samples, bagged.scope.grouping)

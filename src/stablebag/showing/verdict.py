@@ -26,30 +26,29 @@ UNTIL_CHECKED = "Until these are settled, the results below say little about new
 USE = "Use the bagged model."  # if it is stabilized, and nothing about accuracy speaks against it
 NO_NEED = "You do not need bagging for stability here."
 NO_GAIN = "Use the base model: bagging costs accuracy here, and does not make it more stable."
-AFTER_CHECKS = "Once the points above are settled:"  # before the advice, if there is something to check first
 
 _NOT_HELPED = {ALREADY_STABLE, NOT_STABILIZED}  # by bagging
-LEAST = 1.1  # times smaller that changes must be, without any one row or point, to be called stabilized
-MOST = 1.5  # times smaller that they may at most be, without any one row or point, to be called no smaller
-LITTLE = 0.05  # of the spread of the targets: a model that changes less is stable already
-WORTH = 0.02  # of the loss: what a difference must exceed besides being clear
-FEWEST_RANKED = 3  # rows: two are in the right order in half of all cases
-NEAR = 3.0  # standard errors: a loss that is larger by less, and not clearly, may be so by chance
-FEWEST_REFITS = 60  # rows that must be left out without any change before a model is called stable: 3 / 60 is 5 %
+LEAST = 1.1  # "stabilized" needs changes this many times smaller, whichever row or point is taken out
+MOST = 1.5  # "not stabilized" needs them less than this many times smaller, whichever row or point is taken out
+LITTLE = 0.05  # of the spread of the target: smaller typical changes are called stable
+WORTH = 0.02  # relative: a smaller difference of losses does not matter, however clear it is
+FEWEST_RANKED = 3  # rows; two rows are in the right order in half of all cases
+NEAR = 3.0  # standard errors; an unclear difference below this "may be chance"
+FEWEST_REFITS = 60  # rows left out without any change before a model is called stable (3 / 60 is 5 %)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a study comes to, by rules that are declared here.
+    """The conclusion of a study, by the rules below.
 
-    The base model and the bagged model, with the bags it has, are both refitted without the same rows, with the same
-    seed, and their changes at the same points are compared by root mean squares, as `Comparison` has them. The ratio
-    comes with the smallest and the largest that it is if any one row or point is taken out. In this order, the first
-    rule that applies is the verdict and the others are remarks:
+    Both models are refitted without the same rows, with the same seed: the base model, and the bagged model with its
+    number of bags. Their changes at the same points are compared by root mean squares (`Comparison`). The ratio comes
+    with the smallest and the largest ratio after taking out any one row or point. The first of these rules that applies
+    is the verdict, and the others are remarks:
 
     1. About accuracy, one of these, or none. The model *ranks* if the order of its predictions at the held-out rows
        agrees with their targets better than chance explains, at 5 % (`Ranking`). Its loss (the squared error, or the
-       Brier score) is next to that of a constant (`Difference`).
+       Brier score) is compared with that of a constant (`Difference`).
 
        - *too few held-out rows*: an AUC of 0.7, or a rank correlation of 0.4, could go unnoticed, and the model does
          not both rank and have a clearly smaller loss.
@@ -58,16 +57,16 @@ class Verdict:
 
     2. *costs accuracy*: some loss of the bagged model (the squared error; the Brier score, the share of wrong
        decisions, the log loss) is clearly larger than the base model's, and by more than 2 % of it.
-       If the first loss is larger by more than 2 %, but not clearly, or the log loss is above a constant's by more than
-       2 %, the verdict stays the same, and another advice replaces "Use the bagged model".
+       If the first loss is larger by more than 2 %, but not clearly, or if the log loss is more than 2 % above a
+       constant's, the verdict stays the same, but the advice is not "Use the bagged model".
     3. About stability, one of these:
 
-       - *not compared*: the base model was not measured, as where the rows are not in memory.
+       - *not compared*: the base model was not measured, for example because the rows are not in memory.
        - *already stable*: the base model does not change at all without each of 60 rows, or of all; or it changes by
          less than 5 % of the spread of the targets, and bagging makes that less than 1.5 times smaller, even without
          any one row or point.
-       - *not enough bags*: the bagged model was not refitted, and the noise of its bags is at least as large as the
-         base model's change.
+       - *not enough bags*: the bagged model was not refitted, and bagging noise is at least as large as the base
+         model's change.
        - *stabilized*: the ratio is above 1.1, even without any one row or point.
        - *not enough bags*: neither, and most of the bagged model's change is bagging noise, which is more than half
          as large as the base model's change.
@@ -144,7 +143,7 @@ def decide(
 
 
 def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None) -> Iterator[Verdict]:
-    """What was found about accuracy that comes before stability."""
+    """Findings about accuracy, which come before stability."""
     if losses and ranking is not None:
         found = difference(losses[0], losses[0].constant)
         of_numbers = ranking.name != "AUC"
@@ -183,7 +182,7 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None) -> Iterator[
             f"Bagging costs accuracy here: the {worse_than[0].name} on {len(worse_than[0].bagged):,} held-out rows "
             "rises by more than chance explains.",
             "Try larger bags or another learner, or accept it as the cost of stability.",
-            tuple(_beside(loss, difference(loss, loss.base), "the base model's", float(loss.base.mean()))
+            tuple(_relative(loss, difference(loss, loss.base), "the base model's", float(loss.base.mean()))
                   for loss in worse_than if loss.base is not None),
         )  # fmt: skip
 
@@ -202,7 +201,7 @@ def _few_of(ranking: Ranking) -> str:
 
 
 def _doubts(losses: tuple[Loss, ...]) -> Iterator[str]:
-    """What was seen of accuracy that is not clear enough for a verdict, but speaks against "Use the bagged model"."""
+    """Findings about accuracy that are too unclear for a verdict, but replace "Use the bagged model"."""
     is_larger = bool(losses) and _was_larger(losses[0])
     if is_larger:
         yield f"It is more stable, but {_above_base(losses[0])}; hold out more rows to see whether that is chance."
@@ -229,7 +228,7 @@ def _next_to_base(loss: Loss) -> str:
 
 
 def _calibrate(losses: tuple[Loss, ...]) -> str:
-    """What to use of a model whose probabilities are too sure."""
+    """Advice for a model with overconfident probabilities."""
     wrong = next((loss for loss in losses if loss.name == "share of wrong decisions"), None)
     decides = wrong is None or wrong.bagged.mean() <= wrong.constant.mean()
     return (
@@ -252,14 +251,14 @@ def _was_larger(loss: Loss) -> bool:
 
 
 def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str, ...]:
-    """How the bagged model does beside a constant: what the held-out rows show, and what they do not."""
+    """Reasons that compare the bagged model with a constant on the held-out rows."""
     if not losses or ranking is None:
         return ()
     first, *others = losses
     found, rows = difference(first, first.constant), f"{ranking.n:,} held-out row{'s' * (ranking.n != 1)}"
     what = "predictions" if ranking.name != "AUC" else "probabilities"
     guessing = f"{ranking.name} {short(ranking.value, 1)}, where guessing gives {ranking.by_chance:g} on average"
-    beside = _beside(first, found, "a constant's", float(first.constant.mean()))
+    relative = _relative(first, found, "a constant's", float(first.constant.mean()))
     if math.isnan(ranking.value):
         said = f"All {rows} have the same target, so they cannot show whether the model ranks."
     elif ranking.is_real and found.is_smaller:
@@ -277,11 +276,11 @@ def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str
         for loss in others
         if loss.name == "log loss" and _is_too_sure(loss)
     ]
-    return tuple(filter(None, (said, beside, *sharp)))
+    return tuple(filter(None, (said, relative, *sharp)))
 
 
 def _of_coverage(covered: Covered | None) -> tuple[str, ...]:
-    """That prediction intervals have missed more of the held-out targets than chance explains."""
+    """A reason if prediction intervals miss more held-out targets than chance explains."""
     if covered is None or not covered.is_low:
         return ()
     return (
@@ -296,10 +295,10 @@ def _is_worse(loss: Loss) -> bool:
     return rise.is_larger and rise.mean > WORTH * float(loss.base.mean())
 
 
-def _beside(loss: Loss, found: Difference, whose: str, unit: float) -> str:
-    """A loss of the bagged model beside another's, in units of the other's, and whether that may be chance.
+def _relative(loss: Loss, found: Difference, whose: str, unit: float) -> str:
+    """A loss of the bagged model relative to another, and whether the difference may be chance.
 
-    The standard error of the difference is not that of the ratio, so it does not stand beside it.
+    The standard error of the difference is not that of the ratio, so the sentence does not have it.
     """
     name = loss.name[0].upper() + loss.name[1:]
     if found.mean == 0:
@@ -325,8 +324,9 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
     if before == 0 and compared.base_changes:
         return Verdict(
             NOT_ENOUGH_REFITS,
-            f"The bagged model was refitted without too few {noun.plural} to compare it: leaving out the same "
-            f"{noun.count(compared.n_rows)} changes the base model at no test point, and others do.",
+            f"There are too few refits of the bagged model to compare it: leaving out the same "
+            f"{noun.count(compared.n_rows)} does not change the base model at any test point, but leaving out others "
+            "does.",
             f"Use more refits of the bagged model ({option('n_matched')}).",
             reasons,
         )
@@ -346,7 +346,8 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
             reasons += (f"With 95% confidence, {up_to} would change it.",)
         return Verdict(
             ALREADY_STABLE,
-            f"The base model is already stable: leaving out any one of {some} changes its {quantity} at no test point.",
+            f"The base model is already stable: leaving out any one of {some} does not change its {quantity} at any "
+            "test point.",
             NO_NEED + (f" Bagged, it changes by {three_digits(compared.bagged_rms)}." if moves else ""),
             reasons,
         )
@@ -397,7 +398,7 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
 
 
 def _not_compared(compared: Comparison, spread: float | None, quantity: str) -> Verdict:
-    """What is known of the bagged model alone."""
+    """The verdict on the bagged model alone."""
     noun = compared.bagged.noun
     one = "leaving out a row" if noun == ROWS else f"leaving out {noun.any_one}"
     apart = f"Apart from bagging noise, {one} typically" if compared.how == LIMIT else f"Typically, {one}"
@@ -405,12 +406,12 @@ def _not_compared(compared: Comparison, spread: float | None, quantity: str) -> 
     moved = f"{apart} changes the bagged model's {quantity} by {far}."
     if not compared.limit_rms and compared.noise:
         moved = (
-            f"Typically, {one} changes the bagged model's {quantity} by less than the noise of its bags, "
+            f"Typically, {one} changes the bagged model's {quantity} by less than bagging noise, "
             f"{three_digits(compared.noise)}."
         )
     elif not compared.limit_rms:
         some = noun.count(compared.n_rows)
-        moved = f"Leaving out each of {some} changes the bagged model's {quantity} at no test point."
+        moved = f"Leaving out any one of {some} does not change the bagged model's {quantity} at any test point."
     return Verdict(NOT_COMPARED, moved, compared.reason, _numbers(compared))
 
 
@@ -433,7 +434,7 @@ def _stabilized(compared: Comparison, ratio: Ratio, quantity: str) -> str:
 
 
 def _of_spread(compared: Comparison, spread: float | None) -> str:
-    """Changes in units of the spread of the targets, where that is known."""
+    """The typical change as a share of the spread of the targets, if that is known."""
     if spread is None or not spread > 0:
         return ""
     share = compared.limit_rms / spread
@@ -441,7 +442,7 @@ def _of_spread(compared: Comparison, spread: float | None) -> str:
 
 
 def _numbers(compared: Comparison) -> tuple[str, ...]:
-    """How large the typical changes are, how they were measured, and what of them is noise."""
+    """Reasons with the typical changes, how they were measured, and how much of them is noise."""
     noun, by = compared.bagged.noun, compared.where()
     what = f"Typical change (root mean square) without one {noun.singular}"
     base = "" if compared.base is None else f"{three_digits(compared.base_rms)} for the base model, "
@@ -476,20 +477,20 @@ def _numbers(compared: Comparison) -> tuple[str, ...]:
 
 
 def _rarely(compared: Comparison) -> tuple[str, ...]:
-    """That a model which seldom changes does so by much, and its bagged version often and by little."""
+    """A reason if the base model changes rarely but by a lot."""
     if compared.base is None or not compared.still > 0.5:
         return ()
     furthest, cases = float(compared.base.values.max()), compared.base.values.size
     one, changed = compared.bagged.noun.singular, f"{compared.n_changed:,} of {cases:,} predictions"
     said = f"Leaving out a {one} changed {changed} of the base model, by up to {three_digits(furthest)}"
     after = compared.refitted if compared.refitted is not None else compared.bagged
-    if compared.how != REFITTED or compared.n_rows < len(compared.base.rows):  # of which there are fewer rows
+    if compared.how != REFITTED or compared.n_rows < len(compared.base.rows):  # the bagged model has fewer rows
         return (f"{said}.",)
     return (f"{said}; those of the bagged model changed by at most {three_digits(float(after.values.max()))}.",)
 
 
 def _rests_on(compared: Comparison, ratio: Ratio) -> tuple[str, ...]:
-    """Whether the ratio rests on a single row or point."""
+    """A reason that says whether the ratio rests on a single row or point."""
     if math.isnan(ratio.value) or compared.n_rows < 2:
         return ()
     noun = compared.bagged.noun
