@@ -19,7 +19,7 @@ _AS_GIVEN = 6  # digits of a number that a user has typed
 
 @dataclass(frozen=True)
 class Noun:
-    """The word for what is left out or counted: row and rows, or group and groups.
+    """The word for things that are left out or counted: row and rows, or group and groups.
 
     >>> ROWS.count(1), GROUPS.count(3000), GROUPS.any_one
     ('1 row', '3,000 groups', 'a group')

@@ -420,7 +420,7 @@ def _read(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_ids(options: Mapping[str, Any], raws: list[Any], paths: list[Path]) -> list[str]:
-    """Refuse missing and repeated IDs, and say what is odd about the others."""
+    """Reject missing and repeated IDs, and say what is odd about the others."""
     from stablebag.tables.text import TableError
 
     column = options["group"] or options["ids"]

@@ -21,7 +21,7 @@ from stablebag.tables.training import Reading
 
 _ORIGIN = "stablebag.json"
 _FORMAT = 2
-# What a model of a table is made of, beside what skops trusts by itself: all estimators of scikit-learn, and arrays.
+# What a model of a table is made of, besides what skops trusts by default: all estimators of scikit-learn, and arrays.
 TRUSTED = frozenset(
     {
         "fractions.Fraction",

@@ -30,8 +30,8 @@ def inflated_argmax(scores: Any, epsilon: Any) -> np.ndarray:
     scores : array-like of shape (n_labels,) or (n_points, n_labels)
         The scores, such as class probabilities.
     epsilon : float, or array-like of shape (n_points,)
-        The distance of scores up to which sets share a label; zero returns the labels with the largest score. Sets of
-        different epsilon need not share a label.
+        Scores within this distance of each other give sets that share a label; zero returns the labels with the
+        largest score. Sets of different epsilon need not share a label.
 
     Returns
     -------

@@ -189,7 +189,7 @@ def predict_interval(
     confidence_level : float, default=0.9
         The level 1 - a, between 0 and 1.
     method : {"jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife"}, default="jackknife+"
-        "jackknife": the prediction plus and minus a quantile of the residuals; it has no guarantee.
+        "jackknife": the prediction plus and minus a quantile of the residuals, without a guarantee.
         "jackknife+": quantiles of the predictions without row i plus and minus the residual of row i. Over bags, this
         is the jackknife+-after-bootstrap. "jackknife-minmax": the extremes of these predictions plus and minus a
         quantile of the residuals. "stable-jackknife": the jackknife with the certificate's epsilon added to its radius.

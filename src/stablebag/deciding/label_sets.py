@@ -204,7 +204,7 @@ class JackknifeSets:
     level : Fraction
         The level 1 - a.
     by_class : bool, default=True
-        Whether a label is compared only with the rows of its own class, so that each class is covered.
+        Whether a label is compared only with the rows of its class, so that each class is covered.
     """
 
     level: Fraction
@@ -353,8 +353,8 @@ class LabelSets(Result):
     epsilon : ndarray of shape (n_points,) or None, default=None
         For stable sets, the epsilon of the rule at each point.
     delta : float or None, default=None
-        For stable sets, the share of training rows without which a set may have no label in common with this one. It is
-        not a confidence.
+        For stable sets, the share of training rows whose removal may give a set that shares no label with this one. It
+        is not a confidence.
     confidence_level : float or None, default=None
         For sets with coverage, the level 1 - a.
     training_rows : ndarray of int, shape (n_labels,), or None, default=None
@@ -580,11 +580,11 @@ def predict_set(
     method : {"inflated-argmax", "jackknife+"}, default="inflated-argmax"
         "inflated-argmax": stable sets, as small as the certificate allows. "jackknife+": sets with coverage.
     epsilon : float or None, default=None
-        The distance between vectors of probabilities up to which sets share a label. None uses the smallest epsilon for
-        which the certificate guarantees `delta`; it may differ between points. If epsilon is given, delta is computed
-        from the certificate.
+        Vectors of probabilities within this distance of each other give sets that share a label. None uses the
+        smallest epsilon for which the certificate guarantees `delta`; it may differ between points. If epsilon is
+        given, delta is computed from the certificate.
     delta : float, default=0.05
-        The fraction of training rows without which sets may be disjoint. Ignored if epsilon is given.
+        The fraction of training rows whose removal may make sets disjoint. Ignored if epsilon is given.
     certificate : Certificate, PointCertificate, ReusedBagsCertificate or None, default=None
         The certificate for vectors of probabilities (``vector=True``): ``certify(model)`` for refits, all data sets and
         points; ``certify(model, X)`` for refits at these points; ``certify(model, reused=True)`` for the fitted bags.

@@ -106,7 +106,7 @@ class LeftOutRankings(Result):
     names : Names
         The row IDs or group labels.
     noun : Noun
-        The word for what is left out: row or group.
+        The word for a row or group that is left out.
     """
 
     changes_order: np.ndarray
@@ -175,7 +175,7 @@ class RankSets:
     scores : array-like of shape (n_items,)
         The scores of the items.
     epsilon : float
-        The distance of scores up to which two sets have a ranking in common.
+        Scores within this distance of each other give two sets that have a ranking in common.
 
     Examples
     --------
@@ -291,8 +291,8 @@ class RankSets:
     def common(self, other: "RankSets") -> tuple[int, ...] | None:
         """Return a ranking that two sets have in common, or None if there is none.
 
-        In each step, all items that both sets may rank next are ranked. There is no backtracking, because an item that
-        may be ranked next still may be after others are ranked (docs/proofs.md, 14).
+        In each step, all items that both sets may rank next are ranked. The search never backtracks, because an item
+        that may be ranked next still may be after others are ranked (docs/proofs.md, 14).
 
         Parameters
         ----------
@@ -394,8 +394,8 @@ def top_k_sets(scores: Any, k: int, epsilon: float) -> np.ndarray:
     k : int
         The number of items wanted, from 1 to n_items; 1 gives the `inflated_argmax`.
     epsilon : float
-        The distance of scores up to which sets have k items in common; zero gives the items that are not behind the
-        k-th.
+        Scores within this distance of each other give sets with k items in common; zero gives the items that are
+        not behind the k-th.
 
     Returns
     -------
@@ -651,7 +651,7 @@ def stable_ranking(
         The distance of scores below which sets have k items, and a ranking, in common. None computes it from `delta`
         with the certificate; if epsilon is given, delta is computed from it.
     delta : float, default=0.05
-        The fraction of rows without which the sets may have less in common. It is not a confidence.
+        The fraction of rows whose removal may leave the sets with less in common. It is not a confidence.
     groups : sequence of int or labels, of length n_samples, default=None
         The group of each row, as in `BaggedRegressor.fit`. Groups are then left out instead of rows.
     row_ids : None, "index", or sequence of int or labels, default=None

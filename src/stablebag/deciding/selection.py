@@ -133,7 +133,7 @@ class LeftOutSelections(Result):
     names : Names
         The row IDs or group labels.
     noun : Noun
-        The word for what is left out: row or group.
+        The word for a row or group that is left out.
     """
 
     changes_winner: np.ndarray
@@ -152,11 +152,11 @@ class LeftOutSelections(Result):
 
     @property
     def winner_instability(self) -> float:
-        """The share of rows without which another choice has the most votes."""
+        """The share of rows whose removal gives another choice the most votes."""
         return float(self.changes_winner.mean())
 
     def rows_that_change_the_winner(self) -> np.ndarray:
-        """Return the IDs of the rows without which another choice has the most votes."""
+        """Return the IDs of the rows whose removal gives another choice the most votes."""
         return self.names.of_rows(np.flatnonzero(self.changes_winner))
 
     def to_frame(self) -> Any:
@@ -398,7 +398,8 @@ def select_model(
         The distance of the shares of votes below which selections have a choice in common. None computes it from
         `delta` with the certificate; if epsilon is given, delta is computed from it.
     delta : float, default=0.05
-        The fraction of rows without which the selection may have no choice in common. It is not a confidence.
+        The fraction of rows whose removal may give a selection that shares no choice with this one. It is not a
+        confidence.
     groups : sequence of int or labels, of length n_samples, default=None
         The group of each row, as in `BaggedRegressor.fit`. Groups are then left out instead of rows.
     row_ids : None, "index", or sequence of int or labels, default=None
@@ -595,7 +596,7 @@ class SelectionStability(Result):
     names : Names
         The labels of rows and points.
     noun : Noun
-        The word for what is left out: row or group.
+        The word for a row or group that is left out.
     is_noisy : bool, default=True
         Whether bags were drawn at random, so some flips may be bagging noise.
     """

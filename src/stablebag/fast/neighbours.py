@@ -171,7 +171,7 @@ class _Neighbours:
         return np.stack([self._of_bag(model) for model in models])
 
     def _search(self) -> None:
-        """Order the rows by distance, and find up to which place the order is certain."""
+        """Order the rows by distance, and find how far down the order is certain."""
         structure, (n_points, depth) = self.structure, (len(self.points), self.depth)
         self.near = np.empty((n_points, depth), dtype=np.int32 if len(structure.X) < 2**31 else np.int64)
         self.distances = np.empty((n_points, depth)) if structure.learner.weights == "distance" else None

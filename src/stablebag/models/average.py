@@ -50,7 +50,7 @@ class BagAverage:
     y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         The targets of the training rows.
     rule : PredictionRange, OutputRanges or None, default=None
-        The rule for the range (for several outputs: the box) to which predictions are clipped.
+        The rule for the range (for several outputs: the box) that predictions are clipped to.
     classes : ndarray or None, default=None
         The class labels in order; None for regression.
     units : Units or None, default=None
@@ -75,7 +75,7 @@ class BagAverage:
 
     @cached_property
     def interval(self) -> Any:
-        """The range to which predictions are clipped; for several outputs, the lower ends and the upper ends."""
+        """The range that predictions are clipped to; for several outputs, the lower ends and the upper ends."""
         return None if self.rule is None else self.rule(self.y)
 
     @cached_property
@@ -344,7 +344,7 @@ def _clipped(raw: np.ndarray, interval: Any, empty: np.ndarray) -> np.ndarray:
 
 _CACHED_BYTES = 2**21  # of a block of lines
 _WORTHWHILE = 64  # lines in a block, even if they are too long for the cache
-_MATRIX_BYTES = 2**27  # of the matrix of which bags lack which rows; a larger one is made in parts, when needed
+_MATRIX_BYTES = 2**27  # of the matrix that says which bags lack which rows; a larger one is made in parts, when needed
 
 
 class BagPoints:
@@ -558,7 +558,7 @@ def _deviation(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
 # as often as it has rows.
 
 MOST_BYTES = 2**32  # of an array with a line for each row that is made on demand
-_DENSE_BYTES = 2**28  # of predictions without each row, up to which they are stored as an array
+_DENSE_BYTES = 2**28  # predictions without each row are stored as an array up to this size
 
 
 class LeftOut(ABC):

@@ -525,7 +525,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
     def _state_of_part(
         self, job: FitJob, models: list[Any], choice: SolverChoice, structure: Structure | None
     ) -> dict[str, Any] | None:
-        """The attributes of a model of the bags fitted so far, for callbacks; None if bags have different weights."""
+        """The attributes of a model of the bags already fitted, for callbacks; None if bags have different weights."""
         if self.derandomized_:
             return None
         if structure is None and hasattr(self, "estimators_"):  # a warm start, whose models may be arrays
@@ -690,7 +690,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         raise TypeError("BaggedEnsemble is an abstract class. Use BaggedRegressor or BaggedClassifier.")
 
     def _learn_targets(self, y: np.ndarray) -> tuple[Any, np.ndarray | None]:
-        """Store what is needed of the targets; return the prediction range and the classes, or None."""
+        """Store the needed parts of the targets; return the prediction range and the classes, or None."""
         return None, None
 
     def _read_targets(self, y: Any) -> np.ndarray:
@@ -879,7 +879,7 @@ class CallbackTasks:
                     pass
 
     def end_bag(self, fitted: Callable[[], dict[str, Any] | None]) -> None:
-        """Report the next bag; `fitted` returns the attributes of a model of the bags so far."""
+        """Report the next bag; `fitted` returns the attributes of a model of the bags up to now."""
         if self.root is None:
             return
         task = next(self.tasks)

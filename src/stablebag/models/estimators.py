@@ -83,7 +83,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         The number of bags to draw. "all" fits every possible bag and weights it by its probability. The learner then
         has the same seed in every bag, as the certificate is about one deterministic learner.
     prediction_range : PredictionRange, callable, list of these or None, default=ObservedRange()
-        How to compute, from the targets, the interval to which predictions are clipped. None turns clipping off;
+        How to compute, from the targets, the interval that predictions are clipped to. None turns clipping off;
         certificates are then in units of the range of the learner's outputs, which is known only afterwards. With
         several outputs, each gets its own interval; a list has one rule per output.
     n_jobs : int or None, default=None
@@ -128,15 +128,15 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         The prediction at each training row by the bags without it. Only with `oob_score`.
     scheme_ : ResolvedScheme
-        The distribution from which the bags were drawn.
+        The distribution that the bags were drawn from.
     derandomized_ : bool
         Whether the model averages over all possible bags (``n_bags="all"``).
     prediction_range_ : PredictionRange, OutputRanges or None
-        The rule for the interval to which predictions are clipped.
+        The rule for the interval that predictions are clipped to.
     range_ : tuple of two floats, or None
         That interval; with several outputs, a tuple with one interval per output.
     output_names_ : ndarray of shape (n_outputs,)
-        The names of the outputs: the columns of y, or 0, 1, ... if they have no names. Only with several outputs.
+        The names of the outputs: the columns of y, or 0, 1, ... if they are unnamed. Only with several outputs.
     output_ : Output
         Which output this model predicts. Only in models that `output` returns.
     units_ : Units
@@ -411,7 +411,7 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
         The probabilities at each training row by the bags without it. Only with `oob_score`.
     scheme_ : ResolvedScheme
-        The distribution from which the bags were drawn.
+        The distribution that the bags were drawn from.
     derandomized_ : bool
         Whether the model averages over all possible bags (``n_bags="all"``).
     units_ : Units
@@ -521,9 +521,9 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         """Return the learner's decision function, averaged over the bags. Available if the learner has one.
 
         In each bag, a class without rows gets the lowest score among the other classes at that point. A bag with a
-        single class, or without rows, counts as zero. Decision functions have no range, so **there is no guarantee for
-        their average**: certificates and leave-one-out measurements are about the probabilities. `predict` returns the
-        class with the highest probability, which need not be the class with the highest score.
+        single class, or without rows, counts as zero. Decision functions do not have a range, so **there is no
+        guarantee for their average**: certificates and leave-one-out measurements are about the probabilities.
+        `predict` returns the class with the highest probability, which need not be the class with the highest score.
 
         Parameters
         ----------

@@ -45,7 +45,7 @@ _NAMES_NONE = ("auto", "all", "balanced", "balanced_subsample", "majority", "min
 _ONE_IS_POSITIVE = ("f1", "precision", "recall", "jaccard", "average_precision", "neg_brier_score")  # scores, by name
 _DEPTH = 100  # the most levels of nested parameters
 _LARGEST_SEED = 2**31 - 1
-_PATIENCE = 60.0  # seconds to wait for a learner that must not run beside others
+_PATIENCE = 60.0  # seconds to wait for a learner that must not run alongside others
 
 
 class Copies:
@@ -562,7 +562,7 @@ def votes(given: Any, n_points: int, classes: np.ndarray) -> np.ndarray:
 def probabilities(
     given: Any, n_points: int, seen: Any, classes: np.ndarray, places: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the probabilities of all classes, zero for those that a classifier has not seen.
+    """Return the probabilities of all classes, zero for those that a classifier never saw.
 
     >>> probabilities([[0.25, 0.75]], 1, seen=["c", "a"], classes=np.array(["a", "b", "c"]))
     array([[0.75, 0.  , 0.25]])
@@ -592,7 +592,7 @@ def probabilities(
 def decisions(given: Any, n_points: int, seen: Any, classes: np.ndarray) -> np.ndarray:
     """Return the decision function for all classes; with two classes, for the second.
 
-    A class that the classifier has not seen gets the lowest score at each point, so that it never wins. A single column
+    A class that the classifier never saw gets the lowest score at each point, so that it never wins. A single column
     is the score of the second class that was seen, and its negative is the score of the first.
 
     >>> decisions([[0.5, -2.0]], 1, seen=["a", "c"], classes=np.array(["a", "b", "c"]))

@@ -1,4 +1,4 @@
-"""The range to which predictions are clipped, for one output and for several."""
+"""The range that predictions are clipped to, for one output and for several."""
 
 import inspect
 import math
@@ -14,7 +14,7 @@ from stablebag._checks import as_array, check_integer, refuse_type, refuse_value
 from stablebag.resampling.units import RowIds, Units
 
 # --------------------------------------------------------------------------------------------------------------- ranges
-# The interval I(D) to which predictions are clipped, and delta_I, the share of rows whose removal changes it.
+# The interval I(D) that predictions are clipped to, and delta_I, the share of rows whose removal changes it.
 
 Interval: TypeAlias = tuple[float, float]
 
@@ -281,7 +281,7 @@ def _check_targets(y: Any, minimum: int, why: str = "") -> np.ndarray:
 
 
 # -------------------------------------------------------------------------------------------------------- output ranges
-# The box to which predictions of several outputs are clipped: one range per output, computed from its targets.
+# The box that predictions of several outputs are clipped to: one range per output, computed from its targets.
 
 Box: TypeAlias = tuple[np.ndarray, np.ndarray]
 

@@ -102,7 +102,7 @@ class RowSource(ABC):
         return None
 
     def groups(self) -> Any:
-        """Return the group of each row; None if there are no groups."""
+        """Return the group of each row; None without groups."""
         return None
 
     def labels(self) -> Any:

@@ -176,7 +176,7 @@ def call_method(model: Any, points: Points, method: str, *, harmless: bool, **pa
 # ------------------------------------------------------------------------------------------------- prediction
 # What to predict with the bags' models, and how their answers become numbers to average.
 
-CONSTANT = (DummyClassifier, DummyRegressor)  # for bags to which no learner is fitted
+CONSTANT = (DummyClassifier, DummyRegressor)  # for bags that no learner is fitted to
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def figure_3(results: Sequence[Result]) -> Any:
 
 
 def save(figure: Any, folder: str | Path, name: str) -> list[Path]:
-    """Write a figure in all formats to a folder, which is created if needed; `name` has no ending."""
+    """Write a figure in all formats to a folder, which is created if needed; `name` comes without an ending."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{ending}" for ending in FORMATS]

@@ -2,7 +2,7 @@
 
 The data of the two differ. The script seeds numpy's legacy generator with 1234567891 before each data set, centres the
 test point of Settings 1 to 3, records the probability of class 0, uses the same seed for the neural network in every
-fit, and in Setting 4 adds noise from [-1, 1], where the text says [0, 1]. Its trees have no seed: each takes a number
+fit, and in Setting 4 adds noise from [-1, 1], where the text says [0, 1]. Its trees are not seeded: each takes a number
 from the generator that drew the data, first the tree fitted to all rows, then the trees without each row, in order.
 """
 

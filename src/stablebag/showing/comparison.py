@@ -21,7 +21,7 @@ _FAR = 2.0  # the bagged model must surely change this many times less before it
 
 REFITTED = "refitted"  # the bagged model was refitted without rows
 ESTIMATED = "estimated"  # what refits would give was estimated
-LIMIT = "limit"  # there were no refits; the change with infinitely many bags was estimated
+LIMIT = "limit"  # nothing was refitted; the change with infinitely many bags was estimated
 
 
 class Ratio(NamedTuple):
@@ -211,7 +211,7 @@ class Comparison:
         value = _root_of_ratio(float(np.average(before.mean(axis=1), weights=shares)), self._bagged_square)
         others = [np.array([value])]
         after, weights, rows = self._squares
-        if self.n_rows < self.n_samples:  # otherwise there are no other rows to which it might not apply
+        if self.n_rows < self.n_samples:  # otherwise it applies to all rows
             if self.n_rows < 2:
                 return Ratio(value, 0.0, math.inf)
             sums, left = after.mean(axis=1) * weights, weights.sum() - weights

@@ -305,7 +305,7 @@ class HeldOut:
         rows, found = np.zeros((len(self.y), 1)), []
         models: list[Any] = [self.base, self.bagged, self.constant]
         if self.classes is not None and (self.y >= len(self.classes)).any():
-            # A class that was not trained on has no probability, so only decisions are scored.
+            # A class that was not trained on does not get a probability, so only decisions are scored.
             number = np.arange(len(self.classes))
             models = [None if each is None else _Labels(number, each.predict(rows)) for each in models]
         for name in chosen:

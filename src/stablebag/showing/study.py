@@ -120,7 +120,7 @@ def draw_units(n_samples: int, n_refits: int, random_state: int) -> np.ndarray:
 
 HELD_OUT = Noun("held-out row", "held-out rows")
 POINTS = Noun("point", "points")
-MANY = 0.05  # share of decisions that hinge on a row from which the advice mentions them
+MANY = 0.05  # the advice mentions decisions that hinge on a row from this share on
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ class Decisions:
     names : Names
         The names of rows.
     noun : Noun
-        The word for what is left out: row or group.
+        The word for a row or group that is left out.
     points : Noun
         The word for the points.
     suggested : ndarray of int, shape (n_suggested, 2)
@@ -530,12 +530,12 @@ class Study:
             return None
         try:
             return self.error.interval()
-        except ValueError:  # it says why, and the error itself still stands
+        except ValueError:  # the message says why, and the error itself still stands
             return None
 
     @property
     def noun(self) -> Noun:
-        """The word for what is left out: row or group."""
+        """The word for a row or group that is left out."""
         return self.bagged.noun
 
     @property
@@ -659,7 +659,7 @@ def study(
 
     If the training rows are not in memory, such as those of a `ParquetTable`, the base model cannot be fitted to all of
     them, so the study measures only the bagged model. Above 10,000 rows, the leave-one-out error and the rows worth a
-    look then come from 10,000 rows drawn at random. There are no intervals. Guarantees, and the changes that rows
+    look then come from 10,000 rows drawn at random. Intervals are not given. Guarantees, and the changes that rows
     cause, are still about all rows.
 
     Parameters
@@ -854,7 +854,7 @@ def _both(model: Any) -> tuple[Any, Any]:
 
 
 def _checked_targets(y_test: Any, n_tests: int, classes: np.ndarray | None) -> np.ndarray:
-    """The targets of the held-out rows, one for each: numbers, or labels of which some are classes."""
+    """The targets of the held-out rows, one for each: numbers, or labels, some of them classes."""
     owner = "study"
     targets = as_column(y_test, "y_test", owner, warn=False)
     if len(targets) != n_tests:
@@ -902,7 +902,7 @@ class _Refits:
     Attributes
     ----------
     chosen : Perturbations or None, default=None
-        Without some of the rows of the base model's refits; None if there are no refits.
+        Without some of the rows of the base model's refits; None without refits.
     spread : ndarray or None, default=None
         As in `MatchedRefits`: for these rows, or estimated for all rows of the base model's refits.
     weights : ndarray or None, default=None

@@ -242,7 +242,7 @@ class _Column:
         return self.texts[int(how.parted.argmax())]
 
     def infer_kind(self, has_commas: np.ndarray, decimal: str | None) -> tuple[Kind, np.ndarray]:
-        """The kind, and a mask of the units without which it would be another one."""
+        """The kind, and a mask of the units whose removal would change it."""
         if self.chosen is not None:
             return self._chosen_kind(bool(has_commas[0])), np.zeros(self._n_units, dtype=bool)
         options: list[tuple[Kind, np.ndarray]] = []
@@ -264,7 +264,7 @@ class _Column:
         return kinds[which[0]], ((which != which[0]) & ~(same[which] & plain))[1:]
 
     def infer_target(self, has_commas: np.ndarray, decimal: str | None) -> tuple[Kind, bool, np.ndarray]:
-        """The kind of the target, whether it has classes, and for both, the units without which they would change."""
+        """The kind of the target, whether it has classes, and for both, the units whose removal would change them."""
         never = np.zeros(1 + self._n_units, dtype=bool)
         if self.chosen is not None and self.chosen != "number":
             return Kind("category"), True, np.array([never[1:], never[1:]])
@@ -607,7 +607,7 @@ _FEWEST_RATINGS = 3  # two are yes and no
 def split_target(
     frame: Any, target: str, task: str | None = None, *, has_classes: bool | None = None
 ) -> tuple[Any, np.ndarray, str, int]:
-    """Return X and y, the task, and the number of rows that are dropped because they have no target.
+    """Return X and y, the task, and the number of rows that are dropped because their target is missing.
 
     If the task is None, it is inferred: texts, booleans and few different whole numbers are classes.
     """

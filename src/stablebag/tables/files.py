@@ -447,7 +447,7 @@ def needs_count(kind: Any) -> bool:
 
 
 def _common_type(name: str, schemas: list[Any], paths: tuple[str, ...]) -> Any:
-    """The type of a column in all files; a file without any value may have no type."""
+    """The type of a column in all files; a file without any value may lack a type."""
     import pyarrow as pa
 
     found, where = pa.null(), paths[0]

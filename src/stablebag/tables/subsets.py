@@ -109,11 +109,11 @@ class Remainder(RowSource):
         return self._targets
 
     def row_ids(self) -> Any:
-        """Return the row IDs of the remaining rows; None if there are no IDs."""
+        """Return the row IDs of the remaining rows; None without IDs."""
         return self._of_those_left(self.source.row_ids())
 
     def groups(self) -> Any:
-        """Return the group of each remaining row; None if there are no groups."""
+        """Return the group of each remaining row; None without groups."""
         return self._of_those_left(self.source.groups())
 
     def labels(self) -> np.ndarray:

@@ -270,7 +270,7 @@ class TrainingTable:
     n_without_target : int
         The number of rows that were left out because their target is missing.
     decisive : tuple
-        The rows or groups without which a column or the target would be parsed differently.
+        The rows or groups whose removal would change how a column or the target is parsed.
     X_test, y_test, groups_test : DataFrame, ndarray, and Series or None
         For a table that stays in its files: the held-out rows, in random order. The kinds of the columns were inferred
         from these rows alone. None if the rows are in memory.
@@ -672,7 +672,7 @@ def _has_target(raw: Any, roles: Roles) -> Any:
 
 
 def _decisive(decision: InferredKinds, names: Any) -> tuple[Any, ...]:
-    """The names of the rows or groups without which something would be parsed differently."""
+    """The names of the rows or groups whose removal would change how something is parsed."""
     found = list(decision.decisive.values())
     if not found:
         return ()
@@ -741,7 +741,7 @@ def _targets_in_files(
     """Return all targets as numbers or classes, their kind, the task, and the rows whose target is not a number.
 
     The kind is inferred from the different values in all rows. The last result has a row of each owner (a row, or a
-    group) without which the target would be parsed differently.
+    group) whose removal would change how the target is parsed.
     """
     import pandas as pd
 

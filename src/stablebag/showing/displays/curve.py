@@ -42,7 +42,7 @@ class StabilityCurveDisplay(Display):
     guarantee_label : str, default="guaranteed"
         The name of the guarantee in the legend.
     noun : Noun, default=ROWS
-        What is left out: rows, or groups such as patients.
+        The word for the rows, or groups such as patients, that are left out.
     xlabel : str, default="change of the prediction"
         The label of the axis of epsilon.
 

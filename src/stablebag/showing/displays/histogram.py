@@ -30,7 +30,7 @@ class PerturbationDisplay(Display):
     distances : dict of str to ndarray
         The changes L_i to count, by their name in the legend.
     noun : Noun, default=ROWS
-        What is left out: rows, or groups such as patients.
+        The word for the rows, or groups such as patients, that are left out.
     xlabel : str, default="change of the prediction"
         The label of the axis of changes.
     counts : dict of str to ndarray, or None, default=None

@@ -26,7 +26,7 @@ class LabelSetDisplay(Display):
     hinges : ndarray of bool, shape (n_points,), or None, default=None
         Whether the decision at each point flips if some single row is left out; None if that was not measured.
     noun : str, default="row"
-        The word for what is left out, such as "patient".
+        The word for the row or group that is left out, such as "patient".
     most : int, default=80
         The largest number of points to draw.
 

@@ -32,7 +32,7 @@ class PhaseDiagramDisplay(Display):
     exact : ndarray of shape (n_steps,) or None, default=None
         The exact frontier between them, with infinitely many bags.
     noun : Noun, default=ROWS
-        What is left out: rows, or groups such as patients.
+        The word for the rows, or groups such as patients, that are left out.
     ylabel : str, default="change of the prediction"
         The label of the axis of epsilon.
 

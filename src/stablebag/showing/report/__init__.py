@@ -1,4 +1,4 @@
-"""The report: one HTML file that opens offline, with what was measured, what is proved, and how to read it."""
+"""The report: one HTML file that opens offline, with the measurements, the guarantees, and how to read them."""
 
 from stablebag.showing.report.page import write
 

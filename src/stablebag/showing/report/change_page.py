@@ -23,7 +23,7 @@ _TOPICS = {"who": "Who", "noise": "Noise", "why": "Why", "guarantee": "Guarantee
 
 @dataclass(frozen=True)
 class ChangeFooter:
-    """What a comparison is about, and what is needed to make it again.
+    """What a comparison is about, and the details needed to make it again.
 
     Attributes
     ----------

@@ -253,7 +253,7 @@ class ChangeCurves:
     xlabel : str, default="change of the prediction"
         What changes, for an axis.
     delta : float, default=0.05
-        The axis of changes reaches at least as far as the guarantee for this share of rows.
+        The axis of changes reaches at least to the guarantee for this share of rows.
     """
 
     named: dict[str, Perturbations]

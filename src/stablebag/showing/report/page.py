@@ -107,7 +107,7 @@ class DataAsRead:
     row_numbers : str
         A sentence that says which row has number 0; "" if rows have IDs or groups.
     n_sampled : int or None
-        The number of rows, drawn at random, from which the kinds of columns were decided; None means all rows.
+        The number of rows, drawn at random, used to decide the kinds of columns; None means all rows.
     """
 
     name: str
@@ -179,7 +179,7 @@ def _joined(parts: tuple[str, ...]) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------------- colophon
-# What a report is about, and what is needed to make it again: data, target, model, bags, seed, versions and date.
+# What a report is about, and the details needed to make it again: data, target, model, bags, seed, versions and date.
 
 _NAMES = {
     "DecisionTree": "a decision tree",
@@ -202,7 +202,7 @@ _LONGEST_COMMAND = 4000  # letters
 
 @dataclass(frozen=True)
 class Colophon:
-    """What a study is about, and what is needed to make it again.
+    """What a study is about, and the details needed to make it again.
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ class Colophon:
     n_samples : int, default=0
         The number of training rows, or of groups such as patients, that are left out one at a time.
     noun : Noun, default=ROWS
-        What is left out.
+        The word for a row or group that is left out.
     command : str or None, default=None
         The command that makes the study again.
     call : str or None, default=None
@@ -307,7 +307,7 @@ class Colophon:
 
     @property
     def title(self) -> str:
-        """A title with the target, the data and the model, as far as they are known."""
+        """A title with the target, the data and the model, where they are known."""
         if self.data is None and self.target is None:
             return "Stability report" if self.learner is None else f"The stability of {self.learner}"
         data = None if self.data is None else f"from {self.data}"
@@ -396,7 +396,7 @@ def _code(value: Any) -> str:
 
 
 def _data_fingerprint(model: Any) -> str | None:
-    """A short hash of the training rows and their targets; None if the model has no rows."""
+    """A short hash of the training rows and their targets; None if the model does not store them."""
     fit = fitted(model)
     if fit.X is None:
         return None
@@ -831,7 +831,7 @@ def write(
 
 
 class _Words(NamedTuple):
-    """How the page names what is left out."""
+    """How the page names the rows or groups that are left out."""
 
     one: str  # "row" or "group"
     many: str
