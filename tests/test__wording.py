@@ -22,7 +22,7 @@ def test_html_of_certificates_perturbations_and_intervals():
     style, text = certificate._repr_html_().split(">", 1)
     assert style.startswith('<pre style="font-family: monospace; ')
     assert "white-space: pre;" in style
-    assert text.startswith("For every learner")
+    assert text.startswith("At any test point")
     moved = Perturbations(np.zeros(1), np.ones((2, 1)), np.arange(2))
     assert "Perturbations: 2 rows left out one at a time, 1 point" in moved._repr_html_()
     intervals = Intervals(np.zeros(12), np.ones(12), np.full(12, 0.5), 0.9, "jackknife+", "<none>")

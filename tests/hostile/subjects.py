@@ -345,7 +345,7 @@ _add("Certificate.for_labels", lambda: {"scheme": sb.Subbagging(0.5), "y": LABEL
 _add("Certificate.from_dict", lambda: {"values": sb.Certificate(**_LAW).to_dict(), "scheme": None})
 _add("VectorOutputs", lambda: {"length": None, "radius": 1.0, "shift": 0.0, "shifted_share": 0.0},
      lambda: lambda **about: sb.Certificate(**_LAW, outputs=proving.VectorOutputs(**about)).epsilon(0.1))  # fmt: skip
-_add("BoxOutputs", lambda: {"length": 2.0, "delta_range": 0.0, "reach": 3.0, "of_targets": True},
+_add("BoxOutputs", lambda: {"length": 2.0, "delta_range": 0.0, "reach": 3.0, "ends": ((2, 1),), "of_targets": True},
      lambda: lambda **about: sb.Certificate(**_LAW, outputs=proving.BoxOutputs(**about)).epsilon(0.1))  # fmt: skip
 _add("Certificate.for_classes", lambda: {**_LAW, "n_classes": 3, "coupling": "any"})
 _add("Certificate.for_labels of vectors", lambda: {"scheme": sb.Subbagging(0.5), "y": LABELS, "n_bags": 100,

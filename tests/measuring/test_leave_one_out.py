@@ -328,7 +328,7 @@ def test_distances_of_several_outputs_are_compared_with_vector_certificates_only
     assert moved.in_norm().scope.mismatch(proved.scope) is None
     np.testing.assert_allclose(moved.in_norm().values, np.linalg.norm(moved.differences, axis=-1))
     assert (moved.in_norm().epsilon(0.3) <= proved.epsilon(0.3)).all()
-    with pytest.raises(ValueError, match=r"in_norm\(\) goes with vector=True, and model.output\(name\) with itself"):
+    with pytest.raises(ValueError, match=r"For in_norm\(\), use vector=True"):
         refuse_mismatch(moved.scope, proved.scope, "A display")
     for other in (
         certify(model.output(0), reused=True),

@@ -105,7 +105,8 @@ def test_no_bound_is_below_the_lower_bound_of_theorem_10(n, data, delta):
 
 @given(certificates(), shares)
 def test_explanations_never_fail(certificate, delta):
-    assert certificate.explain(delta).startswith("For every learner")
+    text = " ".join(certificate.explain(delta).split())
+    assert "for every learner" in text or "Nothing is guaranteed" in text or "nothing is guaranteed" in text
 
 
 @given(certificates())

@@ -321,7 +321,7 @@ def test_learner_with_routed_groups_gets_the_new_ones():
 
 def test_bound_for_other_groups_is_not_shown_with_a_measurement():
     one, other = (bagged(n_bags=50).fit(X, Y, groups=groups) for groups in (GROUPS, np.roll(GROUPS, 7)))
-    assert "belong to other groups" in leave_one_out(one, X).scope.mismatch(certify(other, reused=True).scope)
+    assert "have different groups" in leave_one_out(one, X).scope.mismatch(certify(other, reused=True).scope)
     with pytest.raises(ValueError, match=r"'model' parameter of Study\.of must be about the same 14 groups"):
         Study.of(leave_one_out(one, X), certify(one, reused=True), model=bagged().fit(X, Y))
     with pytest.raises(ValueError, match=r"'anew' parameter of Study\.of"):

@@ -264,7 +264,7 @@ def test_a_scheme_of_ones_own_is_certified_and_read_back_with_the_scheme_at_hand
     assert certificate.epsilon(0.1, "paper") == bernoulli.epsilon(0.1, "paper")
     values = json.loads(json.dumps(certificate.to_dict()))
     assert Certificate.from_dict(values, scheme) == certificate
-    with pytest.raises(ValueError, match=r"'Alternating' is not one of .* Give it as the second argument"):
+    with pytest.raises(ValueError, match=r"'Alternating' is not one of .* Pass it as the second argument"):
         Certificate.from_dict(values)
     assert "Alternating on 500 rows" in str(certificate)
 
@@ -327,10 +327,10 @@ def test_printing_is_explaining():
 
 
 @pytest.mark.parametrize(("call", "error", "words"), [
-    (lambda: Certificate(Subbagging(1.0), 500), ValueError, "p = 1"),
+    (lambda: Certificate(Subbagging(1.0), 500), ValueError, "every bag is the whole data set"),
     (lambda: Certificate("subaging", 500), ValueError, r"Subbagging\(bag_size=0.5\), or one of .* Got 'subaging'"),
     (lambda: Certificate(Subbagging, 500), TypeError, "'scheme' parameter of Certificate"),
-    (lambda: Certificate(Subbagging(0.5).resolve(499), 500), ValueError, "resolved for n_samples=499"),
+    (lambda: Certificate(Subbagging(0.5).resolve(499), 500), ValueError, "must be 499, as in its scheme"),
     (lambda: Certificate(Subbagging(), 1), ValueError, "'n_samples' parameter of Certificate"),
     (lambda: Certificate(Subbagging(), 500.0), TypeError, "'n_samples' parameter of Certificate"),
     (lambda: Certificate(Subbagging(), 500, 0), ValueError, "'n_bags' parameter of Certificate"),
@@ -437,7 +437,7 @@ def test_certificates_of_unequal_rows_travel_with_their_scheme():
     assert values["largest_inclusion"] == 0.5
     assert values["bag_size"] == 35
     assert Certificate.from_dict(values, certificate.scheme.scheme) == certificate
-    with pytest.raises(ValueError, match="Give it as the second argument"):
+    with pytest.raises(ValueError, match="Pass it as the second argument"):
         Certificate.from_dict(values)
     with pytest.raises(ValueError, match="The dictionary has"):
         Certificate.from_dict({**values, "constant": 1.0}, certificate.scheme.scheme)

@@ -58,11 +58,11 @@ def test_a_shift_of_no_rows_is_none():
     assert ClassOutputs(shift=0.1, shifted_share=0.5).shift == 0.1
 
 
-def test_what_bags_without_rows_add_is_said_with_its_reason():
+def test_a_sentence_says_what_bags_without_rows_add_and_why():
     assert "The bounds include 0.125 for bags without rows" in describe_shift(0.125, 0.2, 10)
     assert "2 rows are each the only one of its class." in describe_shift(0.1, 0.2, 10)
     assert "one row is the only one of its class." in describe_shift(0.1, 0.1, 10)
-    assert "any row may be the only one of its class:" in describe_shift(0.1, 1.0, 10)
+    assert "any row may be the only one of its class." in describe_shift(0.1, 1.0, 10)
     assert describe_shift(0.0, 0.2, 10) == ""
 
 

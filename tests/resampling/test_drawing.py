@@ -504,7 +504,7 @@ def test_without_matched_bags_the_certificate_allows_any_coupling():
     assert certify(model).coupling.name == "any"
     for call in (lambda: certify(model, coupling="matched"),
                  lambda: Certificate(Declared(0.5, 0.0), 8, 5, coupling="matched")):  # fmt: skip
-        words = r"'any', 'independent'\) for Declared. Got 'matched': it draws other bags with a row less"
+        words = r"'any', 'independent'\) for Declared. Got 'matched': it draws different bags if a row is gone"
         with pytest.raises(ValueError, match=words):
             call()
 

@@ -402,7 +402,7 @@ def test_a_billion_rows_and_a_million_left_out():
 
 
 def test_rows_that_cannot_be_left_out_raise():
-    with pytest.raises(ValueError, match="so few that a bag can avoid them"):
+    with pytest.raises(ValueError, match="small enough that a bag can avoid these rows"):
         leave_out(Subbagging(3).resolve(6), 4)
     with pytest.raises(ValueError, match="treats all rows alike"):
         leave_out(strata([2, 2], [1, 1]), 1)

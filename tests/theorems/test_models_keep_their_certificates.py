@@ -244,9 +244,7 @@ def test_six_rows_of_six_classes_and_hardly_any_row_in_a_bag():
     assert certify(model).outputs.shift == pytest.approx(0.95**5 / 6)
     assert_kept(certify(model), literal, 6)
     told = " ".join(certify(model).explain().split())
-    assert (
-        "Bags without rows give all classes the same probability, and any row may be the only one of its class" in told
-    )
+    assert "such bags give all classes the same probability, and any row may be the only one of its class" in told
 
 
 @pytest.mark.parametrize(
@@ -270,7 +268,8 @@ def test_certificates_of_classes_say_of_which_class_sizes_they_speak(labels, suc
         assert such in " ".join(certificate.explain(0).split())
     whole = fitted(labels, Subbagging(2))
     for certificate in (certify(whole), certify(whole, vector=True), certify(whole, POINTS)):
-        assert "class" not in certificate.explain(0)
+        text = " ".join(certificate.explain(0).split())
+        assert "class" not in text.replace("the probability of a given class", "")
 
 
 def test_a_vector_certificate_without_labels_holds_for_all_class_sizes():
@@ -293,7 +292,7 @@ def test_a_vacuous_certificate_says_what_infinitely_many_bags_would_bring():
     )
     promised = certify(every).epsilon(0.34)
     told = " ".join(certify(drawn, coupling="any").explain(0.34).split())
-    assert f"With infinitely many bags it would be {rounded_up(promised)}" in told
+    assert f"With infinitely many bags, the bound would be {rounded_up(promised)}" in told
 
 
 def tosses_while_predicting(X, y, seed):
@@ -408,8 +407,8 @@ def test_replacing_moves_the_memorizer_by_p_and_nothing_further(scheme):
         large = Certificate(scheme, n)
         assert large.replace_one_in_expectation() == pytest.approx(min(large.replace_one(), 2 * large.mean()))
     told = " ".join(Certificate(BernoulliSubbagging(0.5), 300).explain().split())
-    assert "for independent rows from one distribution, by at most" in told
-    assert "in expectation (Corollary 17)" in told
+    assert "For independent rows from one distribution, the expected change is at most" in told
+    assert "(Corollary 17)" in told
 
 
 def test_replacing_a_row_of_a_classifier_may_bring_a_class():

@@ -12,6 +12,7 @@ from stablebag._checks import (
     as_reals,
     as_share,
     check_delta,
+    check_integer,
     check_real,
     distinct,
     refuse_type,
@@ -150,6 +151,8 @@ class AdaptiveOutputs(Outputs):
         check_delta(self.delta_range, "Certificate", name="delta_range")
         reach = check_real(self.reach, "reach", "Certificate", low=self.length, reason="use at least range_length.")
         object.__setattr__(self, "reach", reach)
+        if self.ends is not None:
+            object.__setattr__(self, "ends", _as_ends(self.ends))
 
     def for_rows(self, n_samples: int) -> "AdaptiveOutputs":
         rows = math.ceil(as_share(self.delta_range, n_samples) * n_samples)
@@ -309,6 +312,8 @@ class BoxOutputs(AdaptiveOutputs):
         The share of rows whose removal changes the interval of any output.
     reach : float, default=inf
         The largest distance between a point of the box and one of the box without a row.
+    ends : tuple or None, default=None
+        As in `AdaptiveOutputs`, for both ends of every interval.
     of_targets : bool, default=True
         Whether the box is taken from the targets. Otherwise it is the same for every data set.
 
@@ -408,6 +413,18 @@ def ends_of(rule: PredictionRange, y: np.ndarray, units: Units) -> tuple[tuple[i
         needed = 1 + int(np.searchsorted(np.cumsum(held), held.sum() - rank, side="right"))
         ends.append((len(held), needed))
     return tuple(ends)
+
+
+def _as_ends(ends: Any) -> tuple[tuple[int, int], ...]:
+    """Check pairs of numbers of rows."""
+    try:
+        pairs = [(rows, needed) for rows, needed in ends]
+    except (TypeError, ValueError):
+        raise refuse_type("ends", "Certificate", "None or pairs such as ((2, 1), (1, 1))", ends) from None
+    return tuple(
+        (check_integer(rows, "ends", "Certificate", minimum=1), check_integer(needed, "ends", "Certificate", minimum=1))
+        for rows, needed in pairs
+    )
 
 
 def _check_shift(outputs: Any) -> None:

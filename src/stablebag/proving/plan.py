@@ -431,7 +431,8 @@ def _impossible(best: Certificate, epsilon: float, delta: float) -> str:
     of_bags = 0.0 if math.isinf(best.n_bags) else min(of_bags, tail)
     if of_bags * best.range_length < epsilon:
         possible.append("more rows")
-    way = f"Possible: {', or '.join(possible)}." if possible else "Use a range that fewer rows change."
+    way = "a range that fewer rows change" if best.delta_range > 0 else "a larger epsilon or delta"
+    way = f"Possible: {', or '.join(possible)}." if possible else f"Use {way}."
     return (
         f"No plan with at most {count_bags(best.n_bags)} proves epsilon={epsilon:g} for delta={delta:g}, not even with "
         f"{best.scheme}. {way}"
