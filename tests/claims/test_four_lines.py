@@ -218,12 +218,12 @@ def test_prediction_is_confirmed_only_if_it_clearly_beats_a_constant(summaries):
         if predicts.text.startswith("No."):
             assert not ranking.is_real
     told = {name: lines_of("stabilized", name, "nothing", "not known", "of numbers")[1][0].text for name in ACCURACY}
-    assert told["good"].startswith("Yes. It ranks 200 held-out rows well (rank correlation 0.")
-    assert told["noise"].startswith("No. On 200 held-out rows, it does not clearly beat a constant")
-    assert told["ranks only"].startswith("Partly. It ranks")
+    assert told["good"].startswith("Yes. The bagged model ranks 200 held-out rows well (rank correlation 0.")
+    assert told["noise"].startswith("No. On 200 held-out rows, it does not clearly beat a constant prediction")
+    assert told["ranks only"].startswith("Partly. The bagged model ranks")
     assert told["few rows"].startswith("Not known: 4 held-out rows are too few")
     assert told["one row"].startswith("Not known: 1 held-out row is too few")
-    assert told["seems so"].startswith("It seems so. It ranks")
+    assert told["seems so"].startswith("It seems so. The bagged model ranks")
     assert "But bagging costs accuracy: its squared error is 130 times the base model's." in told["costs accuracy"]
     assert told["too sure"].endswith("But it is too sure where it is wrong.") or told["too sure"].startswith("Partly")
     assert "class 'yes'" in told["3 % positives"]
@@ -247,9 +247,13 @@ def test_stability_is_confirmed_only_for_small_changes(summaries):
 def test_stability_comes_with_its_bagging_noise():
     mostly_noise = STABILITY["mostly noise"]
     *_, stable, _ = lines_of("mostly noise", "good", "nothing", "not known", "of numbers")[1]
-    assert f"changes by {three_digits(mostly_noise.bagged_rms)} (bagging noise 0.4, base model 6)" in stable.text
+    assert f"changes a prediction by {three_digits(mostly_noise.bagged_rms)} (base model: 6)." in stable.text
+    assert "This is 4% of the target's spread and includes bagging noise of 0.4." in stable.text
     *_, below, _ = lines_of("below the noise", "good", "nothing", "not known", "of numbers")[1]
-    assert "Apart from bagging noise (1.2), without one row a prediction typically changes by too little" in below.text
+    assert (
+        "Apart from bagging noise (1.2), leaving out one training row typically changes a prediction by too little"
+        in below.text
+    )
 
 
 def test_only_what_was_checked_is_called_checked(summaries):
@@ -307,7 +311,7 @@ def table_of(name, rng):
 
 
 ZOO = {
-    "good": ("Yes. It ranks", "Nothing found", ""),
+    "good": ("Yes. The bagged model ranks", "Nothing found", ""),
     "noise": ("No. On", "Nothing found", "Fix accuracy first"),
     "leak": ("Unclear until", "fee alone predicts y almost perfectly.", "Check whether you know fee when you predict"),
     "imbalanced": ("Not known: 40 held-out rows (", "The hold-out is tiny", "Hold out more rows (--test-size)"),

@@ -242,7 +242,7 @@ def test_warnings_come_before_the_numbers_in_terminal_report_and_json(measured):
     text, page, numbers = measured
     assert [warning.split()[0] for warning in numbers["warnings"]] == ["leak", "30", "The"]
     assert list(numbers)[:3] == ["warnings", "summary", "verdict"]
-    for whole, first in ((text, "Change of the"), (page, 'id="verdict"')):
+    for whole, first in ((text, "How much"), (page, 'id="verdict"')):
         places = [whole.index(warning[:30], whole.find("Check first")) for warning in numbers["warnings"]]
         assert places == sorted(places)
         assert places[-1] < whole.index(first)

@@ -83,7 +83,7 @@ def test_stable_jackknife_with_groups_fails_before_any_fit(run, clinic, tmp_path
     arguments = ("--target", "pressure", "--test", clinic, "--output", tmp_path / "i.csv", "--n-bags", 10**6)
     result = run("interval", clinic, *arguments, "--group", "patient_id", "--method", "stable-jackknife")
     assert result.exit_code == 2
-    assert "stable-jackknife is proved for rows, and --group leaves out groups. Use jackknife+." in words(result)
+    assert "stable-jackknife works for rows, but --group leaves out groups. Use jackknife+." in words(result)
 
 
 # ------------------------------------------------------------------------------------------------- what a user asks for
@@ -151,10 +151,10 @@ def test_negative_intervals_of_positive_targets_come_with_advice(run, tmp_path):
     (("--keep", "agee"), "There is no column 'agee' in the table. Did you mean 'age'?"),
     (("--bag-size", "120"), "bag_size"),
     (("--model", "oak"), "There is no model 'oak'"),
-    (("--confidence", 0.995), "At level 0.995 every interval of 120 rows would be infinite: it takes 199 rows. Use "
-     "more of them, or --confidence 0.99 at the most."),
+    (("--confidence", 0.995), "At level 0.995, every interval from 120 rows would be infinite. Use at least "
+     "199 rows, or --confidence 0.99 or less."),
     (("--method", "stable-jackknife"), "can change the range, which may raise the miss probability"),
-    (("--method", "stable-jackknife", "--locally-weighted"), "--locally-weighted is not for the stable-jackknife"),
+    (("--method", "stable-jackknife", "--locally-weighted"), "--locally-weighted does not work with the stable"),
     (("--test", "WORDS"), "The target 'cost' in WORDS is not a number in row 3 (the first row below the header is"),
     (("--test", "NARROW"), "has no column 'age', which the training table has"),
 ])  # fmt: skip
@@ -178,8 +178,8 @@ def test_too_few_groups_raise_one_sentence(run, clinic, tmp_path):
     arguments = ("--target", "pressure", "--group", "patient_id", "--test", clinic, "--output", tmp_path / "i.csv")
     result = run("interval", few, *arguments, "--jobs", 1)
     assert result.exit_code == 2
-    assert "At level 0.9 every interval of 5 groups would be infinite: it takes 9 groups." in words(result)
-    assert "--confidence 0.83 at the most." in words(result)
+    assert "At level 0.9, every interval from 5 groups would be infinite. Use at least 9 groups," in words(result)
+    assert "--confidence 0.83 or less." in words(result)
     result = run("interval", few, *arguments, "--jobs", 1, "--confidence", 0.83, "--n-bags", 40)
     assert result.exit_code == 0, result.output
     assert "Warning" not in result.output

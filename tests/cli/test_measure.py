@@ -34,7 +34,7 @@ def measured(run, table, tmp_path_factory):
 
 def test_measure_prints_scores_and_writes_report_and_json(measured):
     result, page, numbers = measured["cost"]
-    assert "Scores on 24 rows held out:" in words(result)
+    assert "Scores on 24 held-out rows:" in words(result)
     assert "mean absolute error" in words(result)
     assert " ± " in result.output
     assert "± is a standard error." in words(result)
@@ -88,7 +88,7 @@ def test_measure_with_a_group_leaves_out_groups(run, clinic, tmp_path):
         "There are 30 groups with 1 to 7 rows each.",
         "rows of 24 groups, held out",
         "rows of 6 other groups.",
-        "Change of the prediction without one group (5 of the 24 groups, at",
+        "How much predictions change without one group (5 of the 24 groups, at",
     ):
         assert sentence in words(result), sentence
     assert "--group" not in words(result)  # it is given, so it is not suggested
@@ -136,7 +136,7 @@ def test_decisions_are_in_terminal_and_json_of_a_classifier(measured):
     assert facts["suggested flips"]["confirmed"] <= facts["suggested flips"]["checked"]
     assert facts["flips by the same rows"]["n_refits"] >= facts["refits of the bagged model"]["value"]
     assert 0 < page.index(found["verdict"]["headline"], page.index('id="verdict"')) < page.index("<h2>")
-    assert "Change of the class probabilities without one row" in words(result)
+    assert "How much class probabilities change without one row" in words(result)
     assert "at most the square root of 2" in words(result)
     assert "flips" not in measured["cost"][2]["facts"]
 
@@ -171,7 +171,7 @@ def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     result = run("measure", clinic, "--target", "pressure", *QUICK, "--output", report)
     assert result.exit_code == 0, result.output
     told = "add --group patient_id, which holds out whole groups."
-    assert words(result).index(told) < words(result).index("Change of the prediction")
+    assert words(result).index(told) < words(result).index("How much predictions change")
     assert words(result).endswith("What to do If you predict for a new patient_id, add --group patient_id.")
     page = report.read_text()
     assert page.index(told) < page.index('id="verdict"')
@@ -314,7 +314,7 @@ def test_options_that_need_memory_fail_early_for_a_large_table(run, tmp_path):
     for more, said in [
         (("--max-memory", "lots"), "Give an amount of memory such as 500MB or 1GB"),
         (("--max-memory", "1KB", "--refits", 5), "Error: --refits fits the base model to all rows at once"),
-        (("--max-memory", "1KB", "--bag-size", 90), "Error: A bag of 90 rows takes about 1MB, and --max-memory leaves"),
+        (("--max-memory", "1KB", "--bag-size", 90), "Error: A bag of 90 rows takes about 1MB, but --max-memory leaves"),
         (("--max-memory", "1KB", "--drop", "nme"), "Did you mean 'name'?"),
     ]:
         result = run("measure", table, "--target", "y", "--n-bags", 5, *more)
@@ -363,12 +363,12 @@ def test_training_rows_of_one_class_raise_an_error_with_a_way_out():
     X, y = np.arange(100), np.where(np.arange(100) == 26, "8", "7")
     assert 26 in train_test_split(X, test_size=0.2, random_state=0)[1]
     said = (
-        r"All rows to train on have class '7': class '8' has 1 row only, and it is held out. Gather more rows of class "
-        r"'8', or give held-out rows with --test. If the target is a number, use --task regression.$"
+        r"All rows to train on have class '7': class '8' has only 1 row, which is held out. Gather more rows of class "
+        r"'8', or pass held-out rows with --test. If the target is a number, use --task regression.$"
     )
     with pytest.raises(TableError, match=said):
         held_out(X, y, 0.2, "classification", 0)
-    with pytest.raises(TableError, match=r"class 'yes' has 1 row only.* --test.$"):
+    with pytest.raises(TableError, match=r"class 'yes' has only 1 row.* --test.$"):
         held_out(X, np.where(y == "8", "yes", "no"), 0.2, "classification", 0)
     assert len(held_out(X, y, 0.2, "classification", 1)[1]) == 20  # it is not held out
     few = np.array(["a"] * 2 + ["b", "c"])

@@ -93,10 +93,10 @@ def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, 
 @pytest.mark.slow
 @pytest.mark.parametrize(("model", "options", "sentence"), [
     ("numbers", ("--interval", 90), "--interval must be between 0 and 1, such as 0.9, got 90. Did you mean 0.9?"),
-    ("numbers", ("--sets",), "Sets are of labels, and the model predicts the number 'cost'. Use --interval 0.9."),
-    ("classes", ("--interval", 0.9), "and the model predicts the classes of 'ill'. Use --sets."),
+    ("numbers", ("--sets",), "are for classes, but the model predicts the number 'cost'. Use --interval 0.9."),
+    ("classes", ("--interval", 0.9), "but the model predicts the classes of 'ill'. Use --sets."),
     ("numbers", ("--locally-weighted",), "--locally-weighted is for intervals. Add --interval 0.9, or leave it out."),
-    ("numbers", ("--interval", 0.999), "every interval of 120 rows would be infinite: it takes 999 rows."),
+    ("numbers", ("--interval", 0.999), "every interval from 120 rows would be infinite. Use at least 999 rows"),
     ("numbers", ("--keep", "agee"), "There is no column 'agee' in the table. Did you mean 'age'?"),
     ("classes", ("--sets", "--delta", 5), "--delta must be a share from 0 to 1, such as 0.05, got 5."),
     ("numbers", ("--output", "/no/such/folder/x.csv"), "There is no folder /no/such/folder to write x.csv to."),
@@ -119,7 +119,7 @@ def test_a_column_that_is_missing_is_named(run, numbers, table, tmp_path):
 def test_predict_fails_on_a_file_that_is_not_a_model(run, table, tmp_path):
     result = run("predict", table, table, "--output", tmp_path / "p.csv")
     assert result.exit_code == 2
-    assert "is not a model that stablebag has saved" in words(result)
+    assert "is not a saved model of stablebag" in words(result)
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_saved_model_knows_its_training_groups(run, clinic, tmp_path):
     arguments = ("--target", "pressure", "--group", "patient_id", "--refits", 2, "--points", 2, "--jobs", 1)
     result = run("measure", clinic, *arguments, "--n-bags", 30, "--save", path)
     assert result.exit_code == 0, result.output
-    assert f"is in {path}; stablebag predict uses it." in words(result)
+    assert f"Model: {path} (for stablebag predict)" in words(result)
     result = run("predict", path, clinic, "--output", tmp_path / "p.csv", "--interval", 0.8)
     assert result.exit_code == 0, result.output
     assert "belong to groups that were trained on" in words(result)

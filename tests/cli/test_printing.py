@@ -248,7 +248,7 @@ def test_infinite_intervals_are_not_reported_as_100_percent_coverage(of_numbers)
     few = study(
         BaggedRegressor(DecisionTreeRegressor(), n_bags=20), X[:6], y[:6], X[6:8], y[6:8], n_refits=2, n_points=2
     )
-    (row,) = [line for line in told(few).splitlines() if "covered by 90% intervals" in line]
+    (row,) = [line for line in told(few).splitlines() if "targets inside 90% intervals" in line]
     assert "infinite" in row
     assert "%" not in row.replace("90%", "")
     assert "infinite " not in told(of_numbers)

@@ -111,7 +111,7 @@ def test_unknown_types_are_named_and_need_trust(path):
         path, BaggedRegressor(Foreign(), n_bags=2, random_state=0).fit(NUMBERS, Y), reading(NUMBERS), "folder/homes.csv"
     )
     name = f"{Foreign.__module__}.Foreign"
-    with pytest.raises(TableError, match=rf"has a type {name}, which .* If you trust .* --trust {name}"):
+    with pytest.raises(TableError, match=rf"contains a type {name}, which .* If you trust .* --trust {name}"):
         SavedModel.load(path)
     assert isinstance(SavedModel.load(path, [name]).model.estimator, Foreign)
 
@@ -143,16 +143,16 @@ def test_loading_other_files_raises_an_error(path, tmp_path, model):
     with pytest.raises(TableError, match="There is no file"):
         SavedModel.load(path)
     path.write_text("not a model")
-    with pytest.raises(TableError, match="is not a model that stablebag has saved"):
+    with pytest.raises(TableError, match="is not a saved model of stablebag"):
         SavedModel.load(path)
     skops.dump(model, path)  # without the text
-    with pytest.raises(TableError, match="is not a model that stablebag has saved"):
+    with pytest.raises(TableError, match="is not a saved model of stablebag"):
         SavedModel.load(path)
     _saved_with(path, model, lambda about: about | {"format": 99})
     with pytest.raises(TableError, match="was saved by another version of stablebag"):
         SavedModel.load(path)
     _saved_with(path, model.estimator, lambda about: about)
-    with pytest.raises(TableError, match="holds a Pipeline, and no model of stablebag"):
+    with pytest.raises(TableError, match="contains a Pipeline, not a model of stablebag"):
         SavedModel.load(path)
 
 

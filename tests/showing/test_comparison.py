@@ -24,7 +24,7 @@ def test_both_models_are_compared_by_the_same_rows_and_points():
     assert both.where() == "2 of the 4 rows, at 2 test points"
     lines = {fact.label: (fact["base"], fact["bagged"]) for fact in changes(both, delta=0.25)}
     assert lines["typical change (root mean square)"] == (4.0, 2.0)  # sqrt(64 / 4)
-    assert lines["75th percentile"] == (0.0, 0.0)  # of 0, 0, 0, 8
+    assert lines["75th percentile of changes"] == (0.0, 0.0)  # of 0, 0, 0, 8
     assert lines["largest change"] == (8.0, 4.0)
     assert both.still == 0.75
 

@@ -110,7 +110,7 @@ def test_rows_that_are_all_left_out_are_not_called_drawn_at_random():
     X, y = load_diabetes(return_X_y=True)
     model = BaggedRegressor(DecisionTreeRegressor(), n_bags=30, random_state=0).fit(X[:12], y[:12])
     moved, proved, anew = leave_one_out(model, X[12:14]), certify(model, X[12:14], reused=True), certify(model)
-    for rows, said in ((range(12), "mean over rows and points"), (range(5), "mean of 5 rows and points")):
+    for rows, said in ((range(12), "mean over rows and points"), (range(5), "mean over rows and points (5 refits)")):
         refitted = refit(model, X[:12], y[:12], X[12:14], rows=list(rows), random_state=0)
         line = [*guarantees(moved, proved, anew, refitted)][-1]
         assert line.label.endswith(said)

@@ -64,7 +64,7 @@ def test_a_study_measures_proves_and_holds_out(diabetes, cancer):
         np.testing.assert_array_equal(result.base.left_out, result.compared.base.left_out[:, :6])
         assert result.suspects.noun == result.noun
     assert regression.decisions is None
-    assert regression.distance == "the prediction"
+    assert regression.distance == "predictions"
     rows, effects = cancer.most_influential(3)
     assert effects.tolist() == sorted(effects, reverse=True)
     assert len(rows) == 3
@@ -153,7 +153,7 @@ def test_bagged_model_is_refitted_without_some_of_the_same_rows():
     assert set(result.refitted.rows) <= set(result.base.rows)
     assert sorted(result.compared.weights) == [1, 1, 2, 2]
     fact = result.facts()["guaranteed mean change of a refit"]
-    assert fact.label.endswith("mean of 6 rows and points, from 4 refits")
+    assert fact.label.endswith("mean over rows and points (4 refits)")
     means = np.average(result.refitted.values.mean(axis=1), weights=result.compared.weights)
     assert fact["measured"] == pytest.approx(means)
 
@@ -230,7 +230,7 @@ def test_rows_are_held_out_by_class_and_as_whole_groups():
 def test_study_prints_four_lines_and_tables(diabetes, cancer):
     result, _ = diabetes
     assert repr(result) == str(result.facts())
-    assert repr(result).startswith("Does it predict?      Yes. It ranks 60 held-out rows well ")
+    assert repr(result).startswith("Does it predict?      Yes. The bagged model ranks 60 held-out rows well ")
     assert "typical change (root mean square)" in repr(result)
     assert max(map(len, repr(result).splitlines())) <= 100
     assert "<pre" in result._repr_html_()

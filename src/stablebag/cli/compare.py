@@ -62,7 +62,7 @@ def _options(command: Any) -> Any:
         option("--n-bags", metavar="N", group=BAGS, default="auto", default_text="auto", callback=number_or_auto(2),
                help="Number of bags; auto stays within --time-limit."),
         option("--time-limit", metavar="TIME", group=BAGS, default="3m", default_text="3m", callback=duration,
-               help="Time for auto, about: 90s, 3m, 1h."),
+               help="Time for auto choices: 90s, 3m, 1h."),
         option("--output", metavar="FILE", type=FILE, group=OUTPUT, help="Write the report, such as report.html."),
         option("--table", "table_path", metavar="FILE", type=FILE, group=OUTPUT, help="Write a CSV line per point."),
         option("--json", "json_path", metavar="FILE", type=FILE, group=OUTPUT, help="Write all numbers as JSON."),

@@ -376,7 +376,7 @@ def _check_classes(y: np.ndarray, y_test: np.ndarray) -> None:
     numbers = all(name.lstrip("-").replace(".", "", 1).isdigit() for name in (first, *others))
     way = " If the target is a number, use --task regression." if numbers else ""
     raise TableError(
-        f"All rows to train on have class {first!r}: {rare}. Gather more rows of class {others[0]!r}, or give "
+        f"All rows to train on have class {first!r}: {rare}. Gather more rows of class {others[0]!r}, or pass "
         f"held-out rows with --test.{way}"
     )
 

@@ -164,7 +164,7 @@ def scheme_options(command: Any) -> Any:
     size = option("--bag-size", metavar="SIZE", group=BAGS, default_text="by scheme",
                   help="Rows per bag (250), or share (0.5).")  # fmt: skip
     name = option("--scheme", metavar="NAME", group=BAGS, type=click.Choice(sorted(SCHEMES)), default="subbagging",
-                  default_text="subbagging", help="Or bernoulli, classical, poissonized.")  # fmt: skip
+                  help="bernoulli, classical, poissonized or [subbagging].")  # fmt: skip
     return size(name(command))
 
 
@@ -195,7 +195,7 @@ def table_options(command: Any) -> Any:
         option("--n-bags", metavar="N", group=BAGS, default="auto", default_text="auto", callback=number_or_auto(2),
                help="Number of bags; auto stays within --time-limit."),
         option("--time-limit", metavar="TIME", group=BAGS, default="3m", default_text="3m", callback=duration,
-               help="Time for auto, about: 90s, 3m, 1h."),
+               help="Time for auto choices: 90s, 3m, 1h."),
         option("--max-memory", metavar="SIZE", default=MAX_MEMORY, default_text=MAX_MEMORY, callback=read_memory,
                help="Larger Parquet tables stay on disk."),
         option("--sep", metavar="TEXT", default_text="by header", help="Separator of a text file, or tab."),

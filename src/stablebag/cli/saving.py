@@ -145,7 +145,7 @@ def _origin(path: Path) -> dict[str, Any]:
             origin: dict[str, Any] = json.loads(file.read(_ORIGIN))
         if origin["format"] != _FORMAT:
             version = origin["versions"]["stablebag"]
-            raise TableError(f"The file {path} was saved by stablebag {version}. Refit and save the model.")
+            raise TableError(f"The file {path} was saved by another version of stablebag, {version}. Refit it.")
         origin["reading"] = Reading.from_dict(origin["reading"])
     except TableError:
         raise

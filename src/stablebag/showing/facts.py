@@ -264,11 +264,12 @@ def facts_of(study: Any) -> Facts:
     of_guarantees = {"measured": "measured", "proved": "guarantee", "price": "due to bags",
                      "bags": "enough bags"}  # fmt: skip
     sections = (
-        Section("changes", f"change of {study.distance} without one {noun.singular} ({compared.where()})", models,
+        Section("changes", f"how much {study.distance} change without one {noun.singular} ({compared.where()})", models,
                 tuple(changes(compared, delta)), _how_changes_are_read(compared)),
-        Section("scores", f"scores on {ROWS.count(n_scored)} held out" if study.scores else "",
+        Section("scores", f"scores on {n_scored:,} held-out row{'s' * (n_scored != 1)}" if study.scores else "",
                 {**models, "constant": "constant"}, tuple(_scores(study))),
-        Section("guarantees", f"change of the bagged model without one {noun.singular}, at {at}", of_guarantees, proved,
+        Section("guarantees", f"how much the bagged model changes without one {noun.singular}, at {at}",
+                of_guarantees, proved,
                 _how_guarantees_are_read(study, proved)),
         Section("decisions", "", models, tuple(_decisions(study))),
         Section("numbers", "", {"value": ""}, tuple(_numbers(study))),
@@ -304,15 +305,19 @@ def changes(compared: Comparison, delta: float = 0.05) -> Iterator[Fact]:
         yield Fact("typical change", label, kinds[compared.how], both, unit, about)
         if noise > 0:
             nothing = {"base": math.nan}
-            yield Fact("bagging noise", "bagging noise in it", ESTIMATED_KIND, {**nothing, "bagged": noise}, unit)
+            yield Fact(
+                "bagging noise",
+                "bagging noise in the typical change",
+                ESTIMATED_KIND,
+                {**nothing, "bagged": noise},
+                unit,
+            )
             texts = below or {"bagged": f"about {three_digits(compared.limit_rms)}"}
             yield Fact("typical change with infinitely many bags", "typical change with infinitely many bags",
                        ESTIMATED_KIND, {**nothing, "bagged": compared.limit_rms}, unit, texts)  # fmt: skip
     included = ", noise included" if compared.how == LIMIT else ""
-    if compared.how == ESTIMATED and compared.refitted is not None:
-        included = f" (bagged: {compared.bagged.noun.count(compared.n_refitted)})"
     for name, label, share in (
-        ("quantile of changes", percentile(1 - delta), delta),
+        ("quantile of changes", f"{percentile(1 - delta)} of changes", delta),
         ("largest change", "largest change", None),
     ):
         numbers = dict(zip(("base", "bagged"), compared.quantiles(share), strict=True))
@@ -338,9 +343,12 @@ def _how_changes_are_read(compared: Comparison) -> str:
             "A change of class probabilities is a distance between two vectors, which is at most the square root of 2."
         )
     if compared.how == ESTIMATED:
-        source = "bag by bag" if not compared.n_refitted else (
-            f"from its bags and from refits without {compared.bagged.noun.count(compared.n_refitted)}")  # fmt: skip
-        parts.append(f"The typical change of the bagged model is estimated {source}.")
+        few = f"{compared.n_refitted:,} refit{'s' * (compared.n_refitted != 1)}"
+        source = f"its bags and {few}. The percentile and the largest change are from these refits"
+        parts.append(
+            "The typical change of the bagged model is estimated from "
+            f"{source if compared.n_refitted else 'one refitted bag for each row'}."
+        )
     return " ".join(parts)
 
 
@@ -358,7 +366,7 @@ def _scores(study: Any) -> Iterator[Fact]:
     if study.coverage is not None and study.intervals is not None:
         # There are too few training rows for the level.
         texts = {"bagged": "infinite"} if np.isinf(study.intervals.lower).all() else {}
-        label = f"covered by {percent(study.intervals.confidence_level)} intervals"
+        label = f"targets inside {percent(study.intervals.confidence_level)} intervals"
         yield Fact("coverage", label, MEASURED, {"bagged": study.coverage}, "share", texts)
 
 
@@ -429,11 +437,10 @@ def guarantees(
     error = size * float((means / size).std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
     n_left_out = round(shares.sum())
     is_sample = n_left_out < len(bagged.rows)
-    of = f"of {noun.count(n_left_out)} and points" if is_sample else f"over {noun.plural} and points"
-    estimated = f", from {len(means):,} refits" if (shares > 1).any() else ""
+    refits = f" ({len(means):,} refit{'s' * (len(means) != 1)})" if is_sample or (shares > 1).any() else ""
     yield line(
         "guaranteed mean change of a refit",
-        f"{again}: mean {of}{estimated}",
+        f"{again}: mean over {noun.plural} and points{refits}",
         np.average(means, weights=shares),
         _bound(anew, anew.mean()),
         error=error if is_sample and (shares == 1).all() else math.nan,
@@ -602,10 +609,10 @@ def _influential(found: Suspects, noun: Noun) -> RowList:
 
 
 def _worth_a_look(found: Suspects, noun: Noun, task: str) -> RowList:
-    keys, heads = ("residual", "usual_residual"), ("off by", "usual size", "times usual size")
+    keys, heads = ("residual", "usual_residual"), ("off by", "usual", "times usual")
     if task == "classification":
         keys = ("probability", "usual_probability")
-        heads = ("probability of its class", "usual in its class", "times below usual")
+        heads = ("probability of its class", "usual in its class", "distance")
     rows = tuple(
         ListedRow(one.number, one.name, {keys[0]: one.value, keys[1]: one.usual, "distance": one.distance})
         for one in found.unusual
@@ -728,9 +735,11 @@ def rows_text(listed: RowList, width: int, most: int = _MOST_IN_SENTENCE) -> str
         return _fill(listed.sentence, width)
     first = "" if len(listed.rows) <= most else f" (first {most} shown)"
     lines = [_fill(f"{listed.caption[:1].upper()}{listed.caption[1:]}{first}:", width)]
-    table = [("", *listed.columns.values())]
+    # For classes, the distance only orders the list.
+    columns = {name: head for name, head in listed.columns.items() if head != "distance"}
+    table = [("", *columns.values())]
     for row in listed.rows[:most]:
-        cells = [_listed_number(name, row.numbers[name]) for name in listed.columns]
+        cells = [_listed_number(name, row.numbers[name]) for name in columns]
         table.append((row_in_words(row.name, listed.noun), *cells))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for name, *numbers in table:

@@ -542,8 +542,8 @@ class Study:
     def distance(self) -> str:
         """What changes, for captions."""
         if self.task == "regression":
-            return "the prediction"
-        return "the class probabilities"
+            return "predictions"
+        return "class probabilities"
 
     def facts(self) -> Facts:
         """Return everything that is shown of the study, by name: ``facts()["typical change"]``."""

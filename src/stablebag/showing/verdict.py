@@ -663,20 +663,21 @@ def _predicts(
     first, rows = losses[0], _held_out(ranking)
     if TOO_FEW in cases:
         are = "is" if ranking.n == 1 else "are"
-        return f"Not known: {rows}{_few_of(ranking)} {are} too few to say whether it beats a constant.", UNKNOWN
+        few = f"{rows}{_few_of(ranking)} {are} too few to say whether it beats a constant prediction"
+        return f"Not known: {few}.", UNKNOWN
     value = f"{ranking.name} {short(ranking.value, 1)}"
     if NO_BETTER in cases:
         guessing = f"{value}; guessing gives {ranking.by_chance:g}"
-        return f"No. On {rows}, it does not clearly beat a constant ({guessing}).", WARNING
+        return f"No. On {rows}, it does not clearly beat a constant prediction ({guessing}).", WARNING
     found, constant = difference(first, first.constant), float(first.constant.mean())
-    ranks = f"It ranks {rows} {'well' if ranking.is_good else 'better than chance'} ({value})"
-    what = "predictions" if ranking.name != "AUC" else "probabilities"
+    ranks = f"The bagged model ranks {rows} {'well' if ranking.is_good else 'better than chance'} ({value})"
     if ONLY_RANKS in cases:
-        worse = "worse than a constant's" if found.is_larger else "no better than a constant's on these rows"
-        return f"Partly. {ranks}, but its {what} are {worse}.", WARNING
-    text = f"{ranks}, but these are too few to say whether its {what} beat a constant's."
+        size = "larger than" if found.is_larger else "not smaller than"
+        there = "" if found.is_larger else " on these rows"
+        return f"Partly. {ranks}, but its {first.name} is {size} that of a constant prediction{there}.", WARNING
+    text = f"{ranks}, but these are too few to say whether it beats a constant prediction."
     if found.is_smaller:
-        text = f"{ranks}. Its {first.name} is {percent(-found.mean / constant)} below a constant's."
+        text = f"{ranks}. Its {first.name} is {percent(-found.mean / constant)} below that of a constant prediction."
     if any(finding.check in CHECKS for finding in checks.found):  # which make scores better than they are
         return f"Unclear until the next line is settled. {text}", UNKNOWN
     text = f"{'Yes' if found.is_smaller else 'It seems so'}. {text}"
@@ -738,26 +739,31 @@ def _stable(
 
 
 def _change(compared: Comparison, change: float, spread: float | None, quantity: str) -> str:
-    """The typical change without one row, in a sentence."""
+    """The typical change without one row, with bagging noise, in one or two sentences."""
     noise, of_classes = compared.noise, quantity != "predictions"
+    one = compared.bagged.noun.singular
     n_refits = compared.n_refitted if compared.base is None else len(compared.base.rows)
     if change == 0 and noise == 0 and n_refits and not compared.base_changes:
         what = "class probability" if of_classes else "prediction"
         refits = "1 refit" if n_refits == 1 else f"{n_refits:,} refits"
-        return f"In {refits} without one {compared.bagged.noun.singular}, no {what} changed."
-    beside = [f"bagging noise {three_digits(noise)}"] if noise > 0 and compared.how != LIMIT else []
-    beside += [f"base model {three_digits(compared.base_rms)}"] if compared.base is not None else []
-    numbers = f" ({', '.join(beside)})" if beside else ""
+        return f"In {refits} without one training {one}, no {what} changed."
+    leaving = (
+        f"leaving out one training {one} typically changes {'class probabilities' if of_classes else 'a prediction'}"
+    )
+    base = f" (base model: {three_digits(compared.base_rms)})" if compared.base is not None else ""
     share = ""
     if spread and not of_classes and change > 0:
-        share = f", {f'{change / spread:.0%}' if change > 0.01 * spread else 'under 1%'} of the target's spread"
-    what = "class probabilities typically change" if of_classes else "a prediction typically changes"
-    without = f"without one {compared.bagged.noun.singular}"
-    by = f"{'about ' if compared.how == ESTIMATED else ''}{three_digits(change)}"
+        share = f"{change / spread:.0%}" if change > 0.01 * spread else "under 1%"
     if compared.how == LIMIT and noise > 0:
-        by = by if change > 0 else "too little to measure"
-        return f"Apart from bagging noise ({three_digits(noise)}), {without} {what} by {by}{numbers}{share}."
-    return f"{without[0].upper()}{without[1:]}, {what} by {by}{numbers}{share}."
+        by = three_digits(change) if change > 0 else "too little to measure"
+        relative = f", {share} of the target's spread" if share else ""
+        return f"Apart from bagging noise ({three_digits(noise)}), {leaving} by {by}{base}{relative}."
+    about = "about " if compared.how == ESTIMATED else ""
+    included = f"includes bagging noise of {three_digits(noise)}" if noise > 0 else ""
+    relative = f"is {share} of the target's spread" if share else ""
+    more = " and ".join(filter(None, (relative, included)))
+    that = f" This {more}." if more else ""
+    return f"{leaving[0].upper()}{leaving[1:]} by {about}{three_digits(change)}{base}.{that}"
 
 
 def _review(decisions: Any) -> str:

@@ -268,7 +268,7 @@ def test_suspicious_rows_are_shown_with_noise_and_target(diabetes):
     found = replace(result, suspects=Suspects(moving, far, 0.5, 1000.0))
     contents = contents_of(found, X[:200])
     table = contents.rows("worth a look", 3)
-    assert table.head[:5] == ("row", "off by", "usual size", "times usual size", "price_eur")
+    assert table.head[:5] == ("row", "off by", "usual", "times usual", "price_eur")
     assert texts(table)[0][:4] == ["4", "-1,234,567", "1,000", "1,235"]
     assert table.lines[0][1].value == 1234567.0  # sorted by size, whatever its sign
     assert (table.sorted_by, table.ascending) == (3, False)
@@ -283,7 +283,7 @@ def test_suspicious_rows_are_shown_with_noise_and_target(diabetes):
 def test_rows_of_an_unlikely_class_come_first(cancer):
     far = (UnusualRow(4, 4, 0.001, 0.99, 19.0), UnusualRow(7, 7, 0.02, 0.9, 8.0))
     table = contents_of(replace(cancer, suspects=Suspects((), far, 0.5, np.nan))).rows("worth a look", 3)
-    assert table.head[1:4] == ("probability of its class", "usual in its class", "times below usual")
+    assert table.head[1:4] == ("probability of its class", "usual in its class", "distance")
     assert [cell.text for cell in table.lines[0][1:3]] == ["0.1%", "99%"]
     assert (table.sorted_by, table.ascending) == (3, False)
 
