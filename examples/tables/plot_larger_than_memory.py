@@ -96,5 +96,5 @@ below.set_title(f"but guarantee less (targets are {y.min():.0f} to {y.max():.0f}
 plt.show()
 
 # %%
-# **Next:** the command line reads such tables as well: ``stablebag measure 'data/*.parquet' --target y --max-memory
+# **Next:** the command line also reads such tables: ``stablebag measure 'data/*.parquet' --target y --max-memory
 # 1GB``.

@@ -2,9 +2,9 @@
 Can I bag a whole pipeline, with text, dates and gaps?
 ======================================================
 
-**Yes: pass the pipeline as the learner. It is then fitted inside every bag, so the guarantee covers the preparation
-of the table as well.** If you fitted the preparation once, before drawing bags, every bag would depend on every row,
-and there would be no guarantee. This page uses skrub to turn texts, dates and missing values into numbers.
+**Yes: pass the pipeline as the learner. It is then fitted inside every bag, so the guarantee also covers the
+preparation of the table.** If you fitted the preparation once, before drawing bags, every bag would depend on every
+row, and there would be no guarantee. This page uses skrub to turn texts, dates and missing values into numbers.
 
 The data are 398 cars of 1970 to 1982 with their fuel economy, the table ``cars`` of the package ``vega_datasets``.
 This page needs ``pip install skrub vega_datasets``.

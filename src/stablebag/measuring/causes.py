@@ -50,7 +50,7 @@ def count_fits(old: Any, new: Any, rows: Any, others: bool) -> int:
 def steps(old: Any, new: Any, rows: Any, others: bool) -> list[tuple[str, Any]]:
     """Return the models on the way from the old version to the new one: the common rows, then the new rows.
 
-    `others` says whether the versions differ in more than rows; then the old learner is fitted to the new rows as well.
+    `others` says whether the versions differ in more than rows; then the old learner is also fitted to the new rows.
     """
     if hasattr(old, "output_"):
         raise ValueError(
@@ -181,8 +181,8 @@ class Blocks:
     def _effects(self, steps: list[tuple[tuple[str, ...], np.ndarray]]) -> tuple[BlockEffect, ...]:
         """Return the effects, by least squares on the differences of the pairs of bags.
 
-        A pair whose bags have no changed row does not differ, so the regression has no intercept. Standard errors allow
-        for pairs that vary unequally. Size over noise of a block is compared with the largest such ratio over all
+        A pair whose bags have no changed row does not differ, so the regression fits no intercept. Standard errors
+        allow for pairs that vary unequally. Size over noise of a block is compared with the largest such ratio over all
         blocks in 199 draws, in which the residuals of each pair keep or change their sign.
         """
         if not self.names:
@@ -356,7 +356,7 @@ _MOST_LEVELS = 20  # of a column of texts; of more, the most frequent
 _FEWEST_POINTS = 20
 _SMALLEST_SHARE = 0.02  # of the points in a group
 _LEAST_EXPLAINED = 0.05
-_MOST_DESCRIBED = 20_000  # points from which the tree is grown
+_MOST_DESCRIBED = 20_000  # points that the tree is grown from
 
 
 class Kind(NamedTuple):
@@ -529,7 +529,7 @@ def _split(column: np.ndarray) -> list[tuple[Any, np.ndarray]]:
         level = _MISSING if is_missing(value) else words[value] if isinstance(value, bool) else str(value)
         codes[place] = numbers.setdefault(level, len(numbers))
     if len(numbers) > max(_MOST_LEVELS, len(codes) // 2):
-        return []  # names, most of which are there once
+        return []  # names: most of them are there once
     counts = np.bincount(codes, minlength=len(numbers))
     most = sorted(numbers, key=lambda level: -counts[numbers[level]])[:_MOST_LEVELS]
     return [(level, (codes == numbers[level]).astype(float)) for level in most]

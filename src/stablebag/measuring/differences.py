@@ -179,7 +179,7 @@ def _codes(column: np.ndarray) -> np.ndarray:
 
 
 def refuse_other_targets(old: Any, new: Any, owner: str) -> None:
-    """Refuse two models whose predictions are not of the same thing."""
+    """Reject two models whose predictions are not of the same thing."""
     mine, theirs = fitted(old).average, fitted(new).average
     kinds = ["regressor" if average.classes is None else "classifier" for average in (mine, theirs)]
     if kinds[0] != kinds[1]:
@@ -325,7 +325,7 @@ class Differences:
         return bool(self.learner or self.seed or self.bags or self.columns or self.ranges)
 
     def refuse_for_blocks(self, same_law: bool) -> None:
-        """Refuse to estimate effects of blocks of rows if bags without changed rows differ as well."""
+        """Raise ValueError for effects of blocks of rows if bags without changed rows also differ."""
         others = {"learner": self.learner, "columns": self.columns, "ranges": self.ranges, "bags": not same_law}
         found = [name for name, differs in others.items() if differs]
         if found:

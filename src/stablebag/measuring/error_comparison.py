@@ -73,7 +73,7 @@ class ErrorComparison:
     def n_enough(self) -> float:
         """About how many rows, or groups, would tell which model is better, if the difference stays as it is.
 
-        It is infinite if there is no difference.
+        It is infinite if the difference is zero.
         """
         half = self.interval.width / 2
         size = abs(self.difference)
@@ -378,7 +378,7 @@ def _several(models: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
 
 
 def _refuse_other_rows(names: tuple[str, ...], models: tuple[Any, ...]) -> None:
-    """Refuse models that were fitted to other rows: their errors are then not of the same rows."""
+    """Reject models that were fitted to other rows: their errors are then not of the same rows."""
     first = fitted(models[0])
     for name, model in zip(names[1:], models[1:], strict=True):
         other = fitted(model)

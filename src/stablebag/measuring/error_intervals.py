@@ -35,14 +35,14 @@ from stablebag.resampling.covariance import largest_eigenvalue
 from stablebag.resampling.schemes import Subbagging
 from stablebag.resampling.unequal import ClusterSubbagging, StratifiedSubbagging
 
-# docs/proofs.md, 17: what is proved of the distance between the two, and what is measured.
+# docs/proofs.md, 17: the bound on the distance between the two, and its measurement.
 
 SMALL_RHO = 0.1  # a share of the variance that changes an interval by less than 5 %
 _MOST_LEFT_OUT, _MOST_OTHERS = 2000, 1000  # units at which losses are measured, and others that are left out there
 _PARTS_OF_JUMPS = 8  # of the bags for a loss that jumps: of two parts, few rows at the jump would decide
 _ENOUGH_FOR_PARTS = 100  # bags
 _BLOCK_NUMBERS = 2**22
-_SEED = 20261119  # of which units these are, where there are more
+_SEED = 20261119  # of the choice of these units, where there are more
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class LossSource:
 
     def loss(self, predictions: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """Return the loss at each prediction, checked to be elementwise."""
-        with np.errstate(over="ignore"):  # an infinite loss is refused
+        with np.errstate(over="ignore"):  # an infinite loss raises an error
             losses = np.asarray(self.function(predictions, truth), dtype=float)
         if losses.shape != truth.shape[:1]:
             raise ValueError(
@@ -83,7 +83,7 @@ class LossSource:
     # ---------------------------------------------------------------------------------------------------------- proved
 
     def bound(self) -> ErrorBound:
-        """Return what is proved; raises ValueError where nothing is, with the reason and the way out."""
+        """Return the proved bound; raises ValueError where there is none, with the reason and the way out."""
         self._refuse_refitted()
         proved, average = self.declared, self.average
         self._refuse_bags_that_look()
@@ -193,7 +193,7 @@ class LossSource:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What an interval is made of: the mean losses of independent units, and what is proved and measured of them."""
+    """What an interval is made of: the mean losses of independent units, and the bounds and measurements for them."""
 
     sources: list[LossSource]
     losses: np.ndarray  # of each unit, or the differences of the two models' losses
@@ -232,7 +232,7 @@ class Evidence:
 
     @cached_property
     def proved(self) -> tuple[ErrorBound | None, str]:
-        """What is proved, or why nothing is."""
+        """The proved bound, or why there is none."""
         try:
             bounds = [source.bound() for source in self.sources]
         except ValueError as error:

@@ -86,8 +86,8 @@ class LeaveOneOutError:
             The probability, over the training rows, with which the interval contains the expected loss.
         kind : {"asymptotic", "proved"}, default="asymptotic"
             "proved" holds for every learner, every distribution and every number of rows, and is wide. It needs a loss
-            of which it is known how fast it changes and how large it can be, and a range of predictions that does not
-            depend on the data. "asymptotic" is the usual interval of a mean, widened by what is measured of how much
+            with a known limit on how fast it changes and how large it can be, and a range of predictions that does not
+            depend on the data. "asymptotic" is the usual interval of a mean, widened by a measurement of how much
             losses depend on the same rows; `guarantee` says what that assumes, and `rho` how much of it is proved.
 
         Returns

@@ -35,7 +35,7 @@ def leave_one_out(
     """Measure how far predictions of a bagged model change without each training row, without refitting.
 
     The prediction without row i is the average over the bags that do not contain it. This takes one matrix product for
-    all rows and points. If leaving out row i changes the range to which predictions are clipped, the prediction without
+    all rows and points. If leaving out row i changes the range that predictions are clipped to, the prediction without
     it is clipped to that range, as after a refit. If the model was fitted with groups, groups are left out instead.
 
     A fitted model keeps the models of all its bags. If they do not fit into memory, do not fit the model, but pass the

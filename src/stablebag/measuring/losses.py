@@ -63,7 +63,7 @@ LARGEST = {"zero_one": 1.0, "brier": 2.0, "probability": 1.0, "ramp": 1.0}
 
 @dataclass(frozen=True)
 class BoundedLoss:
-    """A loss of your own, with what a proved interval needs to know of it.
+    """Your own loss, with what a proved interval needs to know of it.
 
     Parameters
     ----------

@@ -317,7 +317,7 @@ class Perturbations:
                     "with prediction_range, for example FixedRange(0, 100)."
                 )
 
-    # ------------------------------------------------------------------------------------------------ what is measured
+    # ----------------------------------------------------------------------------------------------------- measurements
 
     @property
     def noun(self) -> Noun:
@@ -642,7 +642,7 @@ class Perturbations:
     def in_norm(self) -> "Perturbations":
         """Return one change per point: the Euclidean distance between vectors of probabilities, or of outputs.
 
-        A distance has no sign, so `differences` holds the distances, and `prediction` is zero.
+        A distance is never negative, so `differences` holds the distances, and `prediction` is zero.
         """
         if self.prediction.ndim == 1:
             raise ValueError(

@@ -30,7 +30,7 @@ _TIES = 1e-5  # relative; sums of 32-bit floats that differ by less are treated 
 _WORK = 2 * 10**10  # multiplications, a few seconds
 _SPARSE = 8  # cost of a multiplication with a sparse matrix, relative to a dense one
 _COMPONENTS = (4, 20)  # the fewest and the most principal components of the outputs
-_MOST_COLUMNS = 500  # predictions per bag from which the components are computed
+_MOST_COLUMNS = 500  # predictions per bag that the components are computed from
 _FIRST = 1000  # rows whose thresholds are stepped down one by one
 _BLOCK = 2**22  # numbers in memory at the same time
 
@@ -149,7 +149,7 @@ class Suspects(Result):
 
     @property
     def claim(self) -> str:
-        """The error rate of the list of influential rows; "" if it is empty, or if there is no noise."""
+        """The error rate of the list of influential rows; "" if it is empty, or if the noise is zero."""
         if not self.influential or self.noise == 0:
             return ""
         rate = f"{100 * self.alpha:.3g}%"
@@ -243,7 +243,7 @@ def suspects(
     down as in Westfall and Young (1993). If no row has an effect, the probability of listing any row is at most
     `alpha`, for any learner, output and bag size. This is proved. It does not cover rows without an effect in data
     where other rows have strong effects: that these are rarely listed was only simulated (docs/measuring.md). Models
-    that average all bags have no noise, so every row that changes predictions is listed.
+    that average all bags are free of noise, so every row that changes predictions is listed.
 
     **Which rows are worth a look** is a ranking, and claims no error rate. It lists `k` rows even for clean data, or
     fewer if the others are predicted exactly, or if their class gets about its usual probability or more.
@@ -495,7 +495,7 @@ def usual_residuals(
 
     The square of a usual size is the squared spread over the bags without the row, plus the mean of two squared robust
     sizes: of the residuals of all rows, and of those of the rows with the most similar spread (or with the most similar
-    prediction, if there is no spread).
+    prediction, if `spread` is None).
     """
     sizes, extra = np.abs(residuals), np.zeros(len(residuals)) if spread is None else spread
     general = _NORMAL * float(np.median(sizes))

@@ -51,18 +51,18 @@ _WORK = 2 * 10**10  # multiplications for the sign flips, a few seconds
 _FLIPS = 199, 999  # the fewest and the most sign flips
 _FEWEST_PAIRS = 6  # that differ: of 32 choices of 5 signs, 2 give the same statistic, more than 5%
 _TIES = 1e-4  # relative: sums of 32-bit floats that differ by less are equal
-_RESAMPLED = 20  # pairs of redrawn bags, from which decisions by another seed are estimated
+_RESAMPLED = 20  # pairs of redrawn bags, used to estimate decisions by another seed
 _TENTH = 0.1
 _MOST_COLUMNS = 100  # of the points, by which they are described without being asked
 
 
-# ------------------------------------------------------------------------------------------------------ what is proved
+# ----------------------------------------------------------------------------------------------------------- guarantees
 
 
 def _guarantee(
     old: Any, new: Any, rows: ChangedRows, differences: Differences
 ) -> tuple[VersionsCertificate | None, str]:
-    """What is proved about these two versions, or why nothing is."""
+    """The guarantee for these two versions, or why there is none."""
     way = ""
     law, ranges = old.scheme_, getattr(old, "prediction_range_", None)
     regression = fitted(old).average.classes is None
@@ -159,7 +159,7 @@ class _Pairs:
         self.binary = classes is not None and len(classes) == 2
 
     def outputs(self, raws: tuple[np.ndarray, ...]) -> list[np.ndarray]:
-        """What is averaged, of both models; of two classes, the probability of the second."""
+        """The averages of both models; of two classes, the probability of the second."""
         outputs = [average.outputs(raw) for average, raw in zip(self.averages, raws, strict=True)]
         return [each[..., 1] for each in outputs] if self.binary else outputs
 
@@ -263,7 +263,7 @@ class Versions(Result):
     seed_decisions : float or None
         How many decisions another seed alone would change: an estimate from the bags of the new version.
     guarantee : VersionsCertificate or None
-        What is proved about the change before seeing the points.
+        The guarantee for the change, proved before seeing the points.
     why_no_guarantee : str
         Why nothing is, and what to do; "" if there is a guarantee.
     columns : ndarray or None
@@ -358,7 +358,7 @@ class Versions(Result):
         Returns
         -------
         int or None
-            None if the change cannot be told from noise, so that no number is known, or if there is no noise.
+            None if the change is not distinguishable from noise, so that no number is known, or if the noise is zero.
         """
         share = check_real(share, "share", "Versions.bags_for", low=1e-6, finite=True, reason="a tenth is 0.1.")
         noise, total = _root_mean_square(self.noise), _root_mean_square(self.change)
@@ -705,10 +705,10 @@ def compare_versions(old: Any, new: Any, X: Any, *, by: Any = None, rows: Any = 
     The versions are two fitted models of the same target, for example before and after a retraining. Nothing is
     fitted. If both have the same `random_state` and `row_ids`, bag b of one is bag b of the other but for the rows that
     left and came. The difference of the two is measured bag by bag, and most of its noise cancels. Models with other
-    seeds, learners or bags can be compared as well; the result says what differs.
+    seeds, learners or bags can also be compared; the result says what differs.
 
     **What noise means.** The change is a fixed number once the bags are drawn. Its noise is the standard error over
-    other draws of the bags and of the learners' seeds, for these two data sets. It says nothing about other data.
+    other draws of the bags and of the learners' seeds, for these two data sets. This says nothing about other data.
 
     **What beyond noise means.** Random signs are given to the differences of all pairs of bags, 999 times. A point is
     marked if its change, divided by the root of the sum of squares of its differences, is larger than the largest such

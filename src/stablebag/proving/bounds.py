@@ -105,7 +105,7 @@ def average_case_epsilon(delta: float, constant: float) -> float:
     """Return the smallest perturbation that Theorem 8 allows at most a share `delta` of the rows to exceed.
 
     Theorem 8: derandomized bagging of any learner is (epsilon, delta)-stable as soon as delta epsilon^2 >= c / 4.
-    It says nothing about delta = 0, for which epsilon is infinite.
+    This says nothing about delta = 0, for which epsilon is infinite.
 
     >>> average_case_epsilon(delta=0.25, constant=0.01)
     0.1
@@ -380,7 +380,7 @@ def threshold_perturbation(n_samples: int, bag_size: int, n_influential: int) ->
 
     Theorem 10's learner predicts 1 if its m rows have more than m K / n ones. On K ones and n - K zeros, leaving
     out any one of the ones moves its subbagged prediction by ((m - h) / n) P{H = h}, where h = floor(m K / n) and
-    H is hypergeometric: m draws from n - 1 rows of which K - 1 are marked.
+    H is hypergeometric: m draws from n - 1 rows, K - 1 of them marked.
 
     >>> round(threshold_perturbation(n_samples=6, bag_size=3, n_influential=2), 12)  # 2/6 * C(4, 2) / C(5, 3)
     0.2
@@ -820,7 +820,7 @@ def observed_mean_square(
 # --------------------------------------------------------------------------------------------------------- unequal rows
 # Laws that do not treat all rows alike: few rows that are in bags often do not spoil the bound for the others.
 #
-# Row i has a constant c_i of its own, and the sum over rows of L_i^2 / (n c_i) is at most the variance of the output
+# Row i has its own constant c_i, and the sum over rows of L_i^2 / (n c_i) is at most the variance of the output
 # over bags. If all constants are equal this is Proposition 5 of Barber and Samworth (2026); strata have one each.
 
 

@@ -275,7 +275,7 @@ class Certificate(CertificateMixin):
     n_bags : int or math.inf, default=inf
         The number of bags; ``math.inf`` stands for the average over all bags (derandomized bagging).
     range_length : float, default=1.0
-        The length of the interval in which predictions lie, or to which they are clipped. Every epsilon is in the same
+        The length of the interval in which predictions lie, or that they are clipped to. Every epsilon is in the same
         units.
     delta_range : float, default=0.0
         The share of rows whose removal changes that interval: 0 for a fixed one, `PredictionRange.delta` for one that
@@ -285,7 +285,7 @@ class Certificate(CertificateMixin):
         interval never reaches further without a row, as with `ObservedRange` and `TrimmedRange`. None stands for
         `range_length` if no row changes the interval, and for unknown (infinite) if some do.
     outputs : Outputs or None, default=None
-        The set in which the outputs lie, instead of the three numbers above. It says what the certificate is about:
+        The set in which the outputs lie, instead of the three numbers above. This is what the certificate is about:
         a number, the probability of a class, or a vector with Euclidean distances (`VectorOutputs`, `BoxOutputs`).
     coupling : {"any", "independent", "matched"}, default="any"
         For finitely many bags: how the bags with and without a row depend on each other. "any" assumes nothing.
@@ -293,7 +293,7 @@ class Certificate(CertificateMixin):
         without a common seed. "matched" is the sharpest. It assumes the same seed and row IDs in both fits, and a
         scheme that then keeps all bags without the row, as the four schemes of the paper do here.
     noun : Noun, default=ROWS
-        What is left out, for sentences. For groups of rows, `n_samples` is the number of groups.
+        The word for a row or group, for sentences. For groups of rows, `n_samples` is the number of groups.
 
     Examples
     --------
@@ -475,7 +475,7 @@ class Certificate(CertificateMixin):
         y : array-like of shape (n_samples,), or (n_samples, n_outputs) with `vector`
             The targets of the training rows.
         prediction_range : PredictionRange, callable or list of these, default=ObservedRange()
-            The rule that turns the targets into the interval to which predictions are clipped. With `vector`, one rule
+            The rule that turns the targets into the interval that predictions are clipped to. With `vector`, one rule
             for every output, or a list with one rule for each.
         n_bags : int or math.inf, default=inf
             The number of bags; ``math.inf`` stands for the average over all bags.
@@ -858,7 +858,7 @@ class Certificate(CertificateMixin):
         Parameters
         ----------
         over_points : {"max", "mean"}, default="max"
-            Has no effect, because the certificate is about every point.
+            Ignored, because the certificate is about every point.
 
         Returns
         -------
@@ -1138,7 +1138,7 @@ class Certificate(CertificateMixin):
         return self.outputs.shift / self.outputs.width if self.outputs.shift else 0.0
 
     def _free_rows(self, rows: int) -> int:
-        """How many of so many rows are left after those that change the range."""
+        """How many of `rows` rows are left after those that change the range."""
         return rows - round(self.delta_range * self.n_samples)
 
     def _of_rank(self, rank: int) -> Bound:
@@ -1273,7 +1273,7 @@ class Certificate(CertificateMixin):
         return first_step(0, known, lambda step: self._best(step / 2**50, bound, tail=False).value <= epsilon) / 2**50
 
     def _is_enough(self, rows: int, epsilon: float) -> bool:
-        """Whether at most so many rows can exceed `epsilon`, with infinitely many bags; the frontier comes last."""
+        """Whether at most `rows` rows can exceed `epsilon`, with infinitely many bags; the frontier comes last."""
         n, rank = self.n_samples, self._free_rows(rows) + 1
         if 1 <= rank <= n:
             if self._kth(rank) * self.outputs.width <= epsilon:

@@ -55,7 +55,7 @@ def certify(
     """Return the guarantee for a fitted `BaggedRegressor` or `BaggedClassifier`.
 
     Without points, the guarantee holds for every learner and every data set of this size. For a regressor it is in the
-    units of y, on the range to which predictions are clipped. If they are not clipped, it is in units of the range of
+    units of y, on the range that predictions are clipped to. If they are not clipped, it is in units of the range of
     the learner's outputs. For a classifier it is about the probability of each class, or with `vector` about the vector
     of all of them. For a regressor with several outputs it is about one, ``certify(model.output(name))``, or with
     `vector` about the vector of all.
@@ -219,7 +219,7 @@ def _of_classes(average: BagAverage, vector: bool) -> dict[str, Any]:
 
 
 def _of_range(average: BagAverage, X: Any, several: bool) -> dict[str, Any]:
-    """The outputs of a regressor: the range, or box, to which they are clipped, and the rows that change it."""
+    """The outputs of a regressor: the range, or box, that they are clipped to, and the rows that change it."""
     scope = scope_of(average, vector=several)
     if average.rule is None or average.interval is None:
         if X is None:

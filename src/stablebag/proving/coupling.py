@@ -23,7 +23,7 @@ class Coupling:
     noise : float
         A bound on the variance of the difference between two bags' outputs, one from each fit, for outputs in [0, 1].
     assumed : str
-        The assumption in words, with placeholders for what is left out, for `describe`.
+        The assumption in words, with placeholders for the rows or groups left out, for `describe`.
     tail : str
         The inequality that bounds the bagging noise with high probability, in the same form.
     """
@@ -139,7 +139,7 @@ def matched(
     shifted_share: float = 0.0,
     owner: str = "matched",
 ) -> Matched:
-    """Return what is known about matched bags of a law.
+    """Return the known facts about matched bags of a law.
 
     Parameters
     ----------

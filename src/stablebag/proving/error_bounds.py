@@ -68,7 +68,7 @@ class ErrorBound:
     def of_subbags(
         cls, n: int, bag_size: int, n_bags: float, upper: float, lipschitz: float, scale: float
     ) -> "ErrorBound":
-        """Return the bound before any bag is drawn: for so many bags of a size, or infinitely many, and their draw.
+        """Return the bound before any bag is drawn: for this many bags of a size, or infinitely many, and their draw.
 
         `scale` is the largest possible standard deviation of outputs over bags: half the range of the predictions. The
         drift is bounded in root mean square over the draw.
@@ -98,7 +98,7 @@ class ErrorBound:
         return float(best.fun) + self.drift
 
     def half_width_before_draw(self, confidence_level: float) -> float:
-        """Return half the length of the interval if `drift` is a root mean square over the draw of bags, too."""
+        """Return half the length of the interval if `drift` is also a root mean square over the draw of bags."""
         return ErrorBound(self.n, self.upper, self.remainder + self.drift, 0.0).half_width(confidence_level)
 
     def __add__(self, other: "ErrorBound") -> "ErrorBound":
@@ -131,7 +131,7 @@ def largest_proving_size(n: int, scale: float, square: float) -> int:
 def expected_spread(n: int, bag_size: int, n_bags: float) -> float:
     """Return the `spread_without_each` of drawn bags of a size, on average over their draw; at most, for any row.
 
-    Of k bags without a row, some are without a second one, too. What they predict differs because the law differs, and
+    Of k bags without a row, some are also without a second one. What they predict differs because the law differs, and
     because other bags are averaged (docs/proofs.md, 17). It does not grow with the number of bags.
 
     >>> round(expected_spread(1000, 100, math.inf), 6)  # (100 / 899) (999 / 998) where all bags are averaged
@@ -241,7 +241,7 @@ def _of_bags_without(inside: np.ndarray, weights: np.ndarray) -> float:
 def _largest_ratio(bags: Bags, weights: np.ndarray, without: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """For each row i, the largest of w_i w_j / w_ij over the other rows j: weights of the bags without one, and both.
 
-    So many times larger can what leaving out j does become if only the bags without i are averaged.
+    The effect of leaving out j can become this many times larger if only the bags without i are averaged.
     """
     n, found = bags.n_samples, np.zeros(len(rows))
     if float(len(rows)) * n * len(bags) > _MOST_PAIRS:  # w_ij is at least w_i + w_j - 1, and the ratio falls with w_j

@@ -62,7 +62,7 @@ class FrontierPoint:
     inclusion_probability: float
 
     def outputs(self, plus_in_bag: np.ndarray, minus_in_bag: np.ndarray) -> np.ndarray:
-        """Return the learner's outputs on bags with so many of the rows that push (A) and of those that pull (B)."""
+        """Return the learner's outputs on bags with this many of the rows that push (A) and of those that pull (B)."""
         p = self.inclusion_probability
         push = np.asarray(plus_in_bag) / self.n_plus - p
         pull = np.asarray(minus_in_bag) / self.n_minus - p if self.n_minus else np.zeros_like(push)
@@ -183,7 +183,7 @@ _known = _remembered(maxsize=4096)(work_out)
 
 
 def _up_to_digits(value: float, digits: int) -> float:
-    """The next number with so many digits, which is not smaller."""
+    """The next number with this many digits, which is not smaller."""
     unit = 10.0 ** (math.floor(math.log10(value)) + 1 - digits) if value > 0 else 1.0
     return max(value, math.ceil(value / unit) * unit)
 
@@ -289,7 +289,7 @@ def _in_bag(x: np.ndarray, s: np.ndarray, a: Any, b: Any, log_factorial: np.ndar
 
 
 def _without_tails(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cut the tails off a law; return what is left of its support, and the probabilities there."""
+    """Cut the tails off a law; return the rest of its support, and the probabilities there."""
     below, above = np.cumsum(counts), np.cumsum(counts[::-1])[::-1]
     kept = np.flatnonzero((below > _TAIL / 2) & (above > _TAIL / 2))
     s = np.arange(kept[0], kept[-1] + 1)

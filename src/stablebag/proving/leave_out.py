@@ -423,7 +423,7 @@ def between_versions(law: ResolvedScheme, n_gone: int, n_new: int) -> BetweenVer
 
 @dataclass(frozen=True, eq=False)
 class VersionsCertificate:
-    """What is proved about the change of a prediction between two versions, for every learner and every test point.
+    """The guarantee for the change of a prediction between two versions, for every learner and every test point.
 
     It is the attribute `guarantee` of `Versions`. There are two bounds. One holds if chance alone decided which rows
     left and came; the other holds for any rows.
@@ -591,7 +591,7 @@ class VersionsCertificate:
 
 
 def _log_avoidance(law: ResolvedScheme, n_rows: int) -> float:
-    """Return the logarithm of the chance that a bag has none of so many given rows."""
+    """Return the logarithm of the chance that a bag has none of this many given rows."""
     found = law.log_avoidance(n_rows)
     if found is None:
         reason = "define count_law in your scheme, which says how many of some rows are in a bag."
@@ -600,7 +600,7 @@ def _log_avoidance(law: ResolvedScheme, n_rows: int) -> float:
 
 
 def _log_ratio(law: ResolvedScheme, k: int, common: np.ndarray) -> np.ndarray:
-    """log of the chance to avoid two sets of k rows with so many in common, over the squared chance to avoid one."""
+    """log of the chance to avoid two sets of k rows with this many in common, over the squared chance to avoid one."""
     known = law.log_joint_avoidance(k, common)
     if known is not None:
         return known

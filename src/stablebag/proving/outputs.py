@@ -1,4 +1,4 @@
-"""What is known about a learner's outputs: the set in which they lie, and which rows can change that set."""
+"""A learner's outputs: the set in which they lie, and which rows can change that set."""
 
 import math
 from dataclasses import KW_ONLY, asdict, dataclass, replace
@@ -334,7 +334,7 @@ class BoxOutputs(AdaptiveOutputs):
 
     @classmethod
     def for_targets(cls, y: Any, rule: Any, groups: Any, owner: str) -> "tuple[Units, BoxOutputs]":
-        """Return the units that are left out, and the box to which outputs are clipped."""
+        """Return the units that are left out, and the box that outputs are clipped to."""
         table = as_reals(y, "y", owner, "a table of numbers, one column for each output")
         if table.ndim != 2 or len(table) < 2 or table.shape[1] < 1:
             raise refuse_value("y", owner, "a table of at least two rows, one column for each output", table.shape)
@@ -469,11 +469,11 @@ class Labels:
     Attributes
     ----------
     units : Units
-        What is left out: rows, or groups of rows.
+        The units that are left out: rows, or groups of rows.
     n_classes : int
         The number of classes.
     n_lonely : int
-        The number of units without which a class is gone.
+        The number of units whose removal takes a class away.
     n_lost : int
         The most classes that are gone without one of them; 1 if there is none.
 
@@ -502,7 +502,7 @@ class Labels:
 
     @property
     def share_lonely(self) -> float:
-        """The share of the units without which a class is gone."""
+        """The share of the units whose removal takes a class away."""
         return self.n_lonely / len(self.units)
 
     def shift(self, chance: float, *, vector: bool = False) -> float:

@@ -304,7 +304,7 @@ def plan(
     is_slow = certificate(largest, max_bags).scheme.count_law_roundings(1) > 1000
 
     def largest_size(n_bags: int, most: int) -> int:
-        """The largest bags that are proved with so many bags, or nearly so."""
+        """The largest bags that are proved with this many bags, or nearly so."""
         if meets(most, n_bags):
             return most
         quick = first_step(1, most, lambda m: m == most or certificate(m + 1, n_bags).quick_epsilon(delta) > epsilon)
@@ -392,7 +392,7 @@ def _option(proved: Certificate, delta: float) -> PlanOption:
 
 
 def _size_of(law: ResolvedScheme) -> int | float:
-    """The number of rows in a bag; of your own scheme, how many distinct ones are expected."""
+    """The number of rows in a bag; of a user-defined scheme, how many distinct ones are expected."""
     return law.bag_size if law.is_in_closed_form else law.n_samples * law.mean_inclusion
 
 

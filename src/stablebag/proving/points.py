@@ -31,13 +31,13 @@ class PointCertificate(CertificateMixin):
     certificate : Certificate
         The guarantee for every learner, data set and point.
     standard_deviation : ndarray of shape (n_points,) or (n_points, n_classes)
-        The bound on s in the units of the prediction, or its estimate if there is no bound.
+        The bound on s in the units of the prediction, or its estimate if there is no bound on s.
     estimate : ndarray like standard_deviation
         The standard deviation over the drawn bags.
     confidence : float
         The probability with which everything holds; 1 if all bags were listed.
     proved : bool
-        Whether this is a guarantee. It is False if the outputs have no limits, because s is then only estimated.
+        Whether this is a guarantee. It is False if the outputs are unlimited, because s is then only estimated.
     points : str or None
         The fingerprint of the points.
 
@@ -276,7 +276,7 @@ class ReusedBagsCertificate(CertificateMixin):
     scope : Scope
         What the certificate is about.
     delta_range : float
-        The share of rows whose removal changes the range to which predictions are clipped.
+        The share of rows whose removal changes the range that predictions are clipped to.
     reach : float
         How far these rows can change a prediction.
     standard_deviation : ndarray or None

@@ -52,7 +52,7 @@ class Scope:
     bags : str or None, default=None
         The fingerprint of the drawn bags if they are reused, and the law of the bags otherwise.
     range_length : float or None, default=None
-        The length of the range to which predictions are clipped; for several outputs the diagonal of their box. None if
+        The length of the range that predictions are clipped to; for several outputs the diagonal of their box. None if
         predictions are not clipped.
     n_points : int or None, default=None
         The number of test points; None stands for every point.
@@ -69,11 +69,11 @@ class Scope:
     proved : bool, default=True
         Whether it is a bound, and not an estimate of one.
     noun : Noun, default=ROWS
-        What is left out: rows, or groups such as patients.
+        The word for what was left out: rows, or groups such as patients.
     n_lost : int, default=1
         The most classes that are gone without one of them.
     grouping : str or None, default=None
-        The fingerprint of which rows belong together, if some do.
+        A fingerprint that identifies which rows belong together, if some do.
 
     Examples
     --------

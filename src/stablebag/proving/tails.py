@@ -1,6 +1,6 @@
 """The tail of the leave-one-out change with finitely many matched bags.
 
-A second moment does not tell a few large changes from many small ones. Here every row is bounded by itself, and all
+A second moment does not tell a few large changes from many small ones. Here every row has a separate bound, and all
 rows share three budgets: the variance of a bag's output (docs/proofs.md, 15), and the exact sums of the k largest
 changes of the average of all bags, for every k (docs/proofs.md, 16).
 """
@@ -18,7 +18,7 @@ from stablebag.resampling.components import Components
 from stablebag.resampling.law import ResolvedScheme
 
 _EPSILONS = 1.002  # the ratio of the epsilons that are tried: the same ones for every delta
-_MOST_TRIED = 2**13  # so many of them
+_MOST_TRIED = 2**13  # this many of them
 _WORTH_TRYING = 0.35  # of the epsilon by second moments: below that, nothing is tried
 _MIDDLE = 3_000  # with more rows than this near epsilon, sums of changes take too long
 _HIGHEST = 10_000  # the most rows whose largest sum of changes is worked out
@@ -135,7 +135,7 @@ def _bound(tail: Tail, epsilon: float) -> float:
     A row whose average changes by L, with noise v, pays a L^2 + b v + pi(L), which must cover its chance. Together the
     rows have no more to pay with than the variance allows for a and b, and the sums of the largest changes for pi.
     """
-    middle = tail.n_samples * tail.parts.bias / (2 * math.pi * epsilon**2)  # about so many rows may change by epsilon
+    middle = tail.n_samples * tail.parts.bias / (2 * math.pi * epsilon**2)  # about this many rows may change by epsilon
     if middle > _MIDDLE:
         return 1.0
     changes = epsilon * _PARTS

@@ -186,7 +186,7 @@ def largest_eigenvalue(bags: Bags, weights: np.ndarray | None = None) -> tuple[f
 
 @dataclass(frozen=True, eq=False)
 class _Scaled:
-    """The matrix X = D (Z - p 1') W^(1/2), rows by bags; X X' has the wanted eigenvalues.
+    """The matrix X = D (Z - p 1') W^(1/2), rows times bags; X X' has the wanted eigenvalues.
 
     Z is the inclusion matrix, and D has 1 / ((1 - p_i) sqrt(n)) on its diagonal, times the root of the number of rows
     that share a pattern.
@@ -242,7 +242,7 @@ class _Scaled:
             yield rows, inside.T.astype(float)
 
     def gram(self) -> np.ndarray:
-        """Return X' X, bags by bags, or X X' if there are fewer rows."""
+        """Return X' X, bags times bags, or X X' if there are fewer rows."""
         n_rows, n_bags = self.shape
         if n_rows <= n_bags:
             return self._by_rows()

@@ -95,7 +95,7 @@ class RowKeys:
 
 
 class _Block(ABC):
-    """The integers from 2**bits to 2**(bits + 1) - 1, some of which are row IDs."""
+    """The integers from 2**bits to 2**(bits + 1) - 1; some of them are row IDs."""
 
     n_rows: int
 

@@ -127,7 +127,7 @@ class ResamplingScheme:
     """Base class of schemes that treat all training rows alike.
 
     To define your own scheme, derive a class with `draw_bag` or `pick`, and either `inclusion_probability` and
-    `negative_covariance`, or `enumerate_bags`, from which both are computed. It must treat all rows alike (Assumption 5
+    `negative_covariance`, or `enumerate_bags`, which determines both. It must treat all rows alike (Assumption 5
     of the paper), and each row must be in some bags but not in all (0 < p < 1). `resolve` raises an error if a scheme
     declares otherwise, or if its draws contradict what it declares. If the presence of one row makes another more
     likely (q < 0), the scheme violates the paper's Assumption 7; its guarantees are weaker, but they hold

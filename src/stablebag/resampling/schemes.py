@@ -268,8 +268,8 @@ class ClassicalBagging(SizedScheme):
         return math.comb(n_samples + m - 1, m)
 
     def count_law(self, n_samples: int, n_rows: int) -> np.ndarray | None:
-        # Each draw either adds one of the given rows to the bag, or changes nothing. All terms are positive, so there
-        # is no cancellation.
+        # Each draw either adds one of the given rows to the bag, or changes nothing. All terms are positive, so nothing
+        # cancels.
         m = self.whole_size(n_samples)
         if m * (n_rows + 500) > _MOST_DRAWN:
             return None

@@ -40,7 +40,7 @@ class UnequalScheme(ResamplingScheme):
     """Base class of schemes that do not treat all training rows alike.
 
     To define your own scheme, derive a class with `draw_bag` or `pick`, and either `inclusion_probabilities` and
-    `covariance` (or its norm, `covariance_norm`), or `enumerate_bags`, from which all of these are computed. No row may
+    `covariance` (or its norm, `covariance_norm`), or `enumerate_bags`, which determines all of these. No row may
     be in every bag. `resolve` raises an error if a scheme declares otherwise, or if its draws contradict what it
     declares.
 
