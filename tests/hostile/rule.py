@@ -83,7 +83,7 @@ def fault_of(error: BaseException, *values: Any) -> str | None:
     if not Path(last).is_relative_to(PACKAGE):
         return f"a {type(error).__name__} from {Path(last).name}"
     first = str(error).split("\n")[0].strip()
-    begins = first[:1].isupper() or first[:1] in ("'", "`")
+    begins = first[:1].isupper() or first[:1] in ("'", "`") or hasattr(stablebag, first.split(" ")[0])
     is_sentence = begins and first.endswith((".", "?", ":")) and len(first) >= SHORTEST
     return None if is_sentence else "an error that is not a sentence"
 

@@ -49,7 +49,7 @@ def test_a_certificate_with_a_wrong_entry_raises(certificate):
 
 @pytest.mark.parametrize("wrong", [None, [], "{}", 5, {"scheme": "Subbagging"}, [["scheme", "Subbagging"]]])
 def test_text_that_is_not_a_certificate_raises(wrong):
-    with pytest.raises(TypeError, match="a dictionary as to_dict returns it"):
+    with pytest.raises(TypeError, match="a dictionary from to_dict"):
         Certificate.from_dict(wrong)
 
 
@@ -91,7 +91,7 @@ def test_invalid_perturbations_raise(entry, tmp_path):
     path = tmp_path / "moves.json"
     perturbations().save(path)
     path.write_text(json.dumps({**json.loads(path.read_text()), **entry}))
-    with pytest.raises(ValueError, match=r"moves.json' is damaged, or not one that Perturbations.save has written"):
+    with pytest.raises(ValueError, match=r"moves.json' is damaged or was not written by Perturbations.save"):
         Perturbations.load(path)
 
 

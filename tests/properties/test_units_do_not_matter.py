@@ -127,7 +127,7 @@ def test_study_is_the_same_in_any_unit(unit, data):
 
 def test_squared_losses_that_overflow_or_underflow_raise(data):
     X, y, _ = data
-    for unit, words in ((2.0**900, "Clip predictions to a range, or use a loss"), (2.0**-900, "Divide them by a unit")):
+    for unit, words in ((2.0**900, "Clip predictions with prediction_range"), (2.0**-900, "Multiply the targets")):
         model = BaggedRegressor(Nearest(), n_bags=60, random_state=0).fit(X, y * unit)
         with pytest.raises(ValueError, match=words):
             leave_one_out_error(model, "squared")
