@@ -6,7 +6,7 @@ from pathlib import Path
 import stablebag
 from stablebag.proving import bounds
 
-ROOMS = ("resampling", "models", "tables", "proving", "measuring", "deciding", "showing", "paper")
+ROOMS = ("resampling", "models", "tables", "proving", "measuring", "deciding", "showing", "paper", "connect")
 
 
 def _is_bound(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 import importlib
 
-ROOMS = ("resampling", "models", "tables", "proving", "measuring", "deciding", "showing", "paper")
+ROOMS = ("resampling", "models", "tables", "proving", "measuring", "deciding", "showing", "paper", "connect")
 PACKAGES = ("stablebag", *(f"stablebag.{room}" for room in ROOMS))
 HOMES = {name: package for package in PACKAGES for name in importlib.import_module(package).__all__}
 
