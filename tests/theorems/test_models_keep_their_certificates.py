@@ -383,6 +383,58 @@ def test_finitely_many_bags_drawn_anew_keep_theirs_exactly(scheme, name, couplin
         assert np.mean([(table * gaps**2).sum() for table in joint]) <= certificate.rms() ** 2 + ROUNDING
 
 
+# ------------------------------------------------------------------------------------------ several rows at once
+
+FOR_SEVERAL = [Subbagging(2), BernoulliSubbagging(0.5), BernoulliSubbagging(0.05), ClassicalBagging(2)]
+
+
+def assert_kept_by_sets(certificate, moved):
+    """No share of the sets of rows, no root mean square and no largest change is above its bound; a row per set."""
+    n_sets, slack = len(moved), ROUNDING
+    for sets in range(n_sets + 1):
+        assert ((moved > certificate.epsilon(sets / n_sets) + slack).sum(axis=0) <= sets).all(), f"{sets} sets"
+    for epsilon in np.unique(moved.round(9))[::5]:
+        assert ((moved > epsilon + 1e-8).mean(axis=0) <= certificate.delta(float(epsilon)) + slack).all()
+    assert (np.sqrt((moved**2).mean(axis=0)) <= certificate.rms() + slack).all()
+    assert (moved.mean(axis=0) <= certificate.mean() + slack).all()
+    assert moved.max() <= certificate.worst_case() + slack
+
+
+@pytest.mark.parametrize("scheme", first(FOR_SEVERAL), ids=str)
+@together(case=CLIPPED)
+def test_regressors_without_two_rows_keep_their_certificates(scheme, case):
+    prediction_range, name = case
+    X, y = rows_and_targets(6)
+    unfitted = BaggedRegressor(
+        FunctionRegressor(REGRESSORS[name]), scheme=scheme, n_bags="all", prediction_range=prediction_range,
+        random_state=0,
+    )  # fmt: skip
+    model = clone(unfitted).fit(X, y)
+    kept = [list(rows) for rows in itertools.combinations(range(6), 4)]
+    without = [clone(unfitted).fit(X[rows], y[rows]).predict(POINTS) for rows in kept]
+    assert_kept_by_sets(certify(model).leave_out(2), np.abs(np.array(without) - model.predict(POINTS)))
+
+
+@pytest.mark.parametrize("scheme", first(FOR_SEVERAL), ids=str)
+@together(name=CLASSIFIERS, labels=LABELS)
+def test_classifiers_without_two_rows_keep_their_certificates(scheme, name, labels):
+    X = rows_and_targets()[0]
+    unfitted = BaggedClassifier(FunctionClassifier(CLASSIFIERS[name]), scheme=scheme, n_bags="all", random_state=0)
+    model = clone(unfitted).fit(X, labels)
+    moved = []
+    for rows in map(list, itertools.combinations(range(5), 3)):
+        if len(set(labels[rows])) < 2:
+            continue  # one class is left, and a classifier needs two
+        smaller = clone(unfitted).fit(X[rows], labels[rows])
+        probabilities = np.zeros((len(POINTS), len(model.classes_)))
+        probabilities[:, np.isin(model.classes_, smaller.classes_)] = smaller.predict_proba(POINTS)
+        moved.append(np.abs(probabilities - model.predict_proba(POINTS)).ravel())
+    proved, moved = certify(model).leave_out(2), np.array(moved)
+    assert moved.max() <= proved.worst_case() + ROUNDING
+    if len(moved) == math.comb(5, 2):
+        assert_kept_by_sets(proved, moved)
+
+
 # ---------------------------------------------------------------------------------------------------- replacing a row
 
 
