@@ -129,7 +129,7 @@ def test_loss_returns_changes_of_the_loss(moved):
 def test_nonfinite_predictions_raise_an_error_that_names_the_point():
     with pytest.raises(ValueError, match="prediction at point 1 is NaN or infinite"):
         Perturbations(np.array([0.0, np.nan]), np.zeros((2, 2)), rows=np.arange(2))
-    with pytest.raises(ValueError, match="left_out at point 0 is NaN or infinite"):
+    with pytest.raises(ValueError, match="without some row at point 0 is NaN or infinite"):
         Perturbations(np.zeros(2), np.array([[np.inf, 0.0]]), rows=np.arange(1))
 
 
@@ -222,7 +222,7 @@ def test_worst_case_delta_is_the_largest_share_of_seeds_over_rows():
 def test_nan_distances_raise():
     distances = np.zeros((2, 3, 4))
     distances[1, 2, 3] = np.nan
-    with pytest.raises(ValueError, match="distances at point 3 is NaN"):
+    with pytest.raises(ValueError, match="distance at point 3 is NaN"):
         Perturbations(np.zeros(4), np.zeros((3, 4)), np.arange(3), distances=distances)
 
 

@@ -306,15 +306,16 @@ class Perturbations:
         if self.left_out.shape != expected:
             reason = "it has the prediction without each row, so its shape is (len(rows), *prediction.shape)."
             raise refuse_value("left_out", "Perturbations", f"of shape {expected}", self.left_out.shape, reason)
-        of_points = {"prediction": self.prediction, "left_out": self._extremes}  # these are finite only if all are
+        # The extremes are finite only if all are.
+        of_points = {"The prediction": self.prediction, "A prediction without some row": self._extremes}
         if self.distances is not None:
-            of_points["distances"] = self.distances.max(axis=(0, 1), initial=0.0)
-        for name, values in of_points.items():
+            of_points["A distance"] = self.distances.max(axis=(0, 1), initial=0.0)
+        for of_what, values in of_points.items():
             if not np.isfinite(values).all():
                 point = int(np.argwhere(~np.isfinite(values))[0][0])
                 raise ValueError(
-                    f"The {name} at point {point} is NaN or infinite, so no change can be computed. Clip predictions "
-                    "with prediction_range, for example FixedRange(0, 100)."
+                    f"{of_what} at point {point} is NaN or infinite, so no change can be computed. Clip predictions with "
+                    "prediction_range, for example FixedRange(0, 100)."
                 )
 
     # ----------------------------------------------------------------------------------------------------- measurements

@@ -447,7 +447,7 @@ def as_scheme(scheme: Any, owner: str) -> ResamplingScheme | ResolvedScheme:
     >>> as_scheme("subbagging", "fit"), as_scheme(ClassicalBagging(100), "fit")
     (Subbagging(bag_size=0.5), ClassicalBagging(bag_size=100))
     """
-    expected = f"a resampling scheme, such as Subbagging(bag_size=0.5), or one of {tuple(SCHEMES)}"
+    expected = f"a resampling scheme, such as Subbagging(bag_size=0.5), or one of {', '.join(map(repr, SCHEMES))}"
     if isinstance(scheme, str):
         if scheme not in SCHEMES:
             raise refuse_value("scheme", owner, expected, scheme)
