@@ -407,7 +407,9 @@ _add("leave_one_out_error of rows", lambda: {"rows": np.array([0, 3]), "random_s
 _add("leave_one_out_error of one output", lambda: {"model": of_outputs().output(1), "loss": "absolute"},
      lambda: sb.leave_one_out_error)  # fmt: skip
 _add("compare_errors", lambda: {"a": regressor(), "b": regressor(scheme=sb.Subbagging(4)), "loss": "squared",
-     "confidence_level": 0.9, "kind": "asymptotic"})  # fmt: skip
+     "confidence_level": 0.9, "kind": "asymptotic", "rows": None, "random_state": None})  # fmt: skip
+_add("compare_errors of rows", lambda: {"rows": np.array([0, 3]), "random_state": 0},
+     lambda: functools.partial(sb.compare_errors, regressor(), regressor(scheme=sb.Subbagging(4))))  # fmt: skip
 _add("compare_errors of several", lambda: {"a": {"one": regressor(), "two": regressor(scheme=sb.Subbagging(4))},
      "loss": "squared"}, lambda: sb.compare_errors)  # fmt: skip
 _add("BoundedLoss", lambda: {"function": lambda prediction, y: abs(prediction - y), "lipschitz": 1.0, "upper": 400.0},

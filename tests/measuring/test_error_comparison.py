@@ -143,6 +143,21 @@ def test_classifiers_are_compared_by_their_losses():
         compare_errors(stump, regression, "zero_one", kind="proved")
 
 
+def test_all_models_are_compared_at_the_same_rows(models, seed):
+    some = compare_errors(models["tree"], models["ridge"], "absolute", rows=60, random_state=seed)
+    rows = some.errors[0].rows
+    assert len(rows) == some.interval.n == 60
+    np.testing.assert_array_equal(some.errors[1].rows, rows)
+    each = np.subtract(*(leave_one_out_error(models[name], "absolute").losses[rows] for name in ("tree", "ridge")))
+    assert some.difference == pytest.approx(each.mean())
+    fresh = compare_errors(models["tree"], models["ridge"], "absolute", rows=60)  # not drawn from a seed
+    np.testing.assert_array_equal(fresh.errors[0].rows, fresh.errors[1].rows)
+    several = compare_errors(models, loss="absolute", rows=[3, 140, 17, 5])
+    assert [error.rows.tolist() for error in several.errors] == [[3, 140, 17, 5]] * 3
+    with pytest.raises(ValueError, match="'rows' parameter of compare_errors must be at most 150"):
+        compare_errors(models, rows=151)
+
+
 def test_groups_are_compared_by_group():
     groups = np.repeat(np.arange(30), 5)
     tree, ridge = (bagged(learner).fit(X, Y, groups=groups) for learner in (TREE, Ridge(0.01)))

@@ -8,9 +8,10 @@ from typing import Any, overload
 import numpy as np
 
 from stablebag._checks import check_choice, refuse_type, refuse_value, shown
-from stablebag._wording import html_table, number, paragraphs, preformatted, printable
+from stablebag._wording import ROWS, html_table, number, paragraphs, preformatted, printable
 from stablebag.measuring.error_intervals import ErrorInterval, Evidence, LossSource, signed_down, signed_up
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
+from stablebag.measuring.leave_one_out import chosen_rows
 from stablebag.models.ensemble import check_bagged
 from stablebag.models.fitted import fitted
 from stablebag.proving.error_bounds import check_confidence_level
@@ -251,12 +252,14 @@ class BestModels:
 
 @overload
 def compare_errors(
-    a: Any, b: None = None, loss: Any = None, *, confidence_level: float = 0.95, kind: str = "asymptotic"
-) -> BestModels: ...
+    a: Any, b: None = None, loss: Any = None, *, confidence_level: float = 0.95, kind: str = "asymptotic",
+    rows: Any = None, random_state: Any = None,
+) -> BestModels: ...  # fmt: skip
 @overload
 def compare_errors(
-    a: Any, b: Any, loss: Any = None, *, confidence_level: float = 0.95, kind: str = "asymptotic"
-) -> ErrorComparison: ...
+    a: Any, b: Any, loss: Any = None, *, confidence_level: float = 0.95, kind: str = "asymptotic",
+    rows: Any = None, random_state: Any = None,
+) -> ErrorComparison: ...  # fmt: skip
 def compare_errors(
     a: Any,
     b: Any = None,
@@ -264,6 +267,8 @@ def compare_errors(
     *,
     confidence_level: float = 0.95,
     kind: str = "asymptotic",
+    rows: Any = None,
+    random_state: Any = None,
 ) -> ErrorComparison | BestModels:
     """Compare the errors of models that were fitted to the same rows, and say which one is better.
 
@@ -285,6 +290,11 @@ def compare_errors(
         or with which the set of models contains the best one.
     kind : {"asymptotic", "proved"}, default="asymptotic"
         As in `LeaveOneOutError.interval`.
+    rows : int, array-like of int or None, default=None
+        The training rows at which all models are compared, by position, or the number of rows to draw at random. None
+        compares at all. Choose rows without looking at their targets.
+    random_state : None, int, RandomState or Generator, default=None
+        Determines which rows are drawn if `rows` is a number.
 
     Returns
     -------
@@ -327,7 +337,8 @@ def compare_errors(
     for model in models:
         check_bagged(model, owner, outputs="any")
     _refuse_other_rows(names, models)
-    errors = tuple(leave_one_out_error(model, loss) for model in models)
+    chosen = chosen_rows(rows, len(fitted(models[0]).y), ROWS, random_state, owner)
+    errors = tuple(leave_one_out_error(model, loss, rows=chosen) for model in models)
     sources = [_source(error) for error in errors]
     same_bags = all(source.average.bags == sources[0].average.bags for source in sources)
     if b is not None:
