@@ -284,6 +284,16 @@ def about_time(seconds: float) -> str:
     return f"about {math.ceil(seconds / 86_400):,} days"
 
 
+def about_count(value: float) -> int:
+    """Return a count with two digits, rounded up.
+
+    >>> about_count(1234.5), about_count(12.1), about_count(0.2)
+    (1300, 13, 1)
+    """
+    step = int(10.0 ** max(0, math.floor(math.log10(max(value, 1.0))) - 1))
+    return math.ceil(value / step) * step
+
+
 def count_bags(n_bags: int | float) -> str:
     """Return a number of bags in words.
 

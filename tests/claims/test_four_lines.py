@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,12 +12,13 @@ from click.testing import CliRunner
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import BaggedClassifier, BaggedRegressor, study
+from stablebag._wording import GROUPS, ROWS
 from stablebag.cli.main import main
-from stablebag.measuring import Perturbations
+from stablebag.measuring import ErrorComparison, ErrorInterval, Perturbations
 from stablebag.measuring.perturbations import BagSpread
 from stablebag.showing.comparison import Comparison
 from stablebag.showing.facts import summary_text
-from stablebag.showing.scores import Covered, HeldOut, difference
+from stablebag.showing.scores import Covered, HeldOut, Unseen, UnseenError, difference
 from stablebag.showing.study import Decisions
 from stablebag.showing.verdict import CHECKS, LITTLE, Checks, Finding, decide, summarize, three_digits
 
@@ -97,6 +99,7 @@ def of_classes(n, share, sure):
 ACCURACY = {
     "good": accuracy(200, 1.0, 0.1),
     "noise": accuracy(200, 0.0, 1.0),
+    "nearly a constant": accuracy(200, 0.0, 0.01, seed=1),
     "ranks only": accuracy(200, 4.0, 1.0),
     "few rows": accuracy(4, 1.0, 0.1),
     "one row": accuracy(1, 1.0, 0.1),
@@ -108,6 +111,7 @@ ACCURACY = {
     "3 % positives": of_classes(40, 0.03, 1.0),
     "unknown": ((), None),
 }
+GOOD = ("good", "good classes", "costs accuracy")
 FINDINGS = {
     name: Finding(name, f"Something about {name}.", f"Do something about {name}.", (f"Why {name} matters.",))
     for name in (*CHECKS, "numbers as classes")
@@ -134,13 +138,48 @@ def flips(n_flipped, n=100, is_checked=True):
 
 DECISIONS = {"of numbers": None, "clear": flips(0), "few close": flips(2), "many close": flips(9),
              "many suggested": flips(9, is_checked=False)}  # fmt: skip
-GRID = list(itertools.product(STABILITY, ACCURACY, CHECKED, COVERED, DECISIONS))
 
 
-def lines_of(stability, held_out, checked, covered, decisions):
+def unseen(value, constant, width, n_carrying=100.0, is_harder=False):
+    """The squared error of a model and a constant at 353 training rows, with an interval of this width."""
+
+    def interval(mean, half):
+        return ErrorInterval(mean - half, mean + half, mean, 0.95, "asymptotic", 7.0, 0.1, 353, "As is assumed.")
+
+    against = ErrorComparison(
+        ("the bagged model", "a constant"), (None, None), interval(value - constant, width / 2), True, n_carrying
+    )
+    of = [
+        UnseenError("mean absolute error", 46.4567, 60.0, interval(46.4567, 4.0)),
+        UnseenError("root mean squared error", value**0.5, constant**0.5, interval(value, width / 2), is_root=True),
+    ]
+    return Unseen(tuple(of), against, ROWS, 353, is_harder)
+
+
+NO_INTERVAL = UnseenError("Brier score", 0.0641, 0.47, None)
+UNSEEN = {
+    "not estimated": None,
+    "better": unseen(60.0, 100.0, 40.0),
+    "worse": unseen(140.0, 100.0, 40.0),
+    "not clear": unseen(95.0, 100.0, 40.0),
+    "not clear, above": unseen(105.0, 100.0, 40.0),
+    "hardly different": unseen(99.999, 100.0, 40.0),
+    "carried by few": unseen(60.0, 100.0, 40.0, n_carrying=3.0),
+    "better, but held-out rows are harder": unseen(0.1, 1.0, 0.1, is_harder=True),
+    "without interval": Unseen((NO_INTERVAL,), None, ROWS, 20),
+    "better groups": replace(unseen(60.0, 100.0, 40.0), noun=GROUPS),
+}
+GRID = [
+    *itertools.product(STABILITY, ACCURACY, CHECKED, COVERED, DECISIONS, ["not estimated"]),
+    *itertools.product(["stabilized", "not compared"], ACCURACY, ["nothing", "leak"], ["not known", "low"],
+                       ["of numbers"], UNSEEN),
+]  # fmt: skip
+
+
+def lines_of(stability, held_out, checked, covered, decisions, of_unseen="not estimated"):
     compared, (losses, ranking) = STABILITY[stability], ACCURACY[held_out]
     options = {"spread": SPREAD, "quantity": "predictions" if decisions == "of numbers" else "class probabilities",
-               "covered": COVERED[covered]}  # fmt: skip
+               "covered": COVERED[covered], "unseen": UNSEEN[of_unseen]}  # fmt: skip
     verdict = decide(compared, losses, ranking, **options)
     about = {"decisions": DECISIONS[decisions], "checks": CHECKED[checked]}
     return verdict, summarize(verdict, compared, losses, ranking, **options, **about)
@@ -186,22 +225,27 @@ def test_advice_never_contradicts_what_was_found(summaries):
 
 def test_data_come_before_accuracy_and_accuracy_before_stability(summaries):
     for names, (verdict, (predicts, suspicious, _, to_do)) in summaries.items():
-        _, held_out, checked, *_ = names
-        found = CHECKED[checked].found
+        _, held_out, checked, *_, of_unseen = names
+        found, ranking = CHECKED[checked].found, ACCURACY[held_out][1]
         cases = {verdict.case, *(remark.case for remark in verdict.remarks)}
         if found:
             assert suspicious.text.startswith(found[0].text)
             assert to_do.text == found[0].action
-            if found[0].check in CHECKS and held_out in ("good", "good classes", "costs accuracy"):
+            if found[0].check in CHECKS and held_out in GOOD and of_unseen != "worse":
                 assert predicts.text.startswith("Unclear until the next line is settled.")
-        elif "too few held-out rows" in cases:
-            assert to_do.text.startswith("Hold out more rows")
+        elif "harder" in of_unseen and ranking is not None:
+            assert suspicious.text.startswith("The held-out rows seem to differ from the training rows: the root mean ")
+        elif "too few rows" in cases and ranking.are_few:
+            assert suspicious.text.startswith(f"The hold-out is tiny: {ranking.n} held-out row")
+            assert to_do.text.startswith("Hold out more rows" if of_unseen == "not estimated" else "Gather more rows")
+        elif "too few rows" in cases:
+            assert to_do.text.startswith("Find out how" if suspicious.status == "warning" else "Gather more rows")
         elif "no better than a constant" in cases:
             assert to_do.text.startswith("Fix accuracy first")
         elif suspicious.status == "warning":
             assert suspicious.text.startswith("Only 50% of 200 held-out targets")
             assert to_do.text.startswith("Find out how the held-out rows differ")
-        elif held_out == "unknown":
+        elif held_out == "unknown" and "better" not in of_unseen:
             assert to_do.text.startswith("Measure its accuracy")
         elif cases & {"ranks, but no better than a constant", "costs accuracy"}:
             assert "bagged model." not in to_do.text
@@ -209,14 +253,19 @@ def test_data_come_before_accuracy_and_accuracy_before_stability(summaries):
 
 def test_prediction_is_confirmed_only_if_it_clearly_beats_a_constant(summaries):
     for names, (_, (predicts, *_)) in summaries.items():
-        losses, ranking = ACCURACY[names[1]]
+        (losses, ranking), known = ACCURACY[names[1]], UNSEEN[names[-1]]
+        by_training = known is not None and known.beats is True
+        by_held_out = ranking is not None and ranking.is_real and difference(losses[0], losses[0].constant).is_smaller
         if predicts.text.startswith("Yes."):
-            assert ranking.is_real
-            assert difference(losses[0], losses[0].constant).is_smaller
-        if predicts.status == "good":
-            assert ranking.is_real
+            assert by_training or by_held_out, names
+            assert known is None or known.beats is not False, names
+        if predicts.text.startswith("It seems so."):
+            assert by_training or ranking.is_real
+            assert known is None or not known.is_above
         if predicts.text.startswith("No."):
-            assert not ranking.is_real
+            is_larger = ranking is not None and difference(losses[0], losses[0].constant).is_larger
+            by_training = by_training and not is_larger
+            assert (known is not None and known.beats is False) or not (by_training or by_held_out or ranking.is_real)
     told = {name: lines_of("stabilized", name, "nothing", "not known", "of numbers")[1][0].text for name in ACCURACY}
     assert told["good"].startswith("Yes. The bagged model ranks 200 held-out rows well (rank correlation 0.")
     assert told["noise"].startswith("No. On 200 held-out rows, it does not clearly beat a constant prediction")
@@ -228,6 +277,39 @@ def test_prediction_is_confirmed_only_if_it_clearly_beats_a_constant(summaries):
     assert told["too sure"].endswith("But it is too sure where it is wrong.") or told["too sure"].startswith("Partly")
     assert "class 'yes'" in told["3 % positives"]
     assert told["unknown"].startswith("Not measured")
+
+
+def test_the_error_on_unseen_rows_is_stated_with_its_interval_and_next_to_a_constant():
+    def told(of_unseen, held_out="good", checked="nothing"):
+        return lines_of("stabilized", held_out, checked, "not known", "of numbers", of_unseen)[1][0].text
+
+    error = "On unseen rows, its mean absolute error is about 46.5 (95% interval 42.4 to 50.5)"
+    ranks = "It ranks 200 held-out rows well (rank correlation 0.876)."
+    assert told("better") == f"Yes. {error}, and its squared error is 40% below a constant's. {ranks}"
+    assert told("better groups").startswith("Yes. On unseen groups, its mean absolute error")
+    assert told("worse") == f"Partly. {error}, and its squared error is 40% above a constant's. But it {ranks[3:]}"
+    assert told("worse", "noise") == f"No. {error}, and its squared error is 40% above a constant's."
+    below = "Its squared error is 76.1% below that of a constant prediction."
+    assert told("not clear") == f"Yes. {error}. {ranks} {below}"  # the held-out rows are clear
+    many = "About 5,700 rows would show whether it beats a constant."
+    assert told("not clear", "few rows") == f"Not known. {error}. {many}"
+    assert told("not clear, above", "seems so") == f"Not known. {error}. {many}"
+    assert told("not clear", "seems so").startswith(f"It seems so. {error}. {many} It ranks 40 held-out rows ")
+    assert told("carried by few", "few rows").endswith("About 1,500 rows would show whether it beats a constant.")
+    assert told("hardly different", "few rows").endswith("That it beats a constant is not clear.")
+    assert told("better", "few rows").endswith("4 held-out rows are too few to confirm that (rank correlation 0.8).")
+    assert told("better", "noise").startswith("No. On 200 held-out rows, it does not clearly beat a constant")
+    assert told("better", "nearly a constant").startswith(f"It seems so. {error}")
+    assert "200 held-out rows do not confirm that (rank correlation" in told("better", "nearly a constant")
+    assert told("better", "unknown") == f"Yes. {error}, and its squared error is 40% below a constant's."
+    assert told("not clear", "unknown") == (
+        f"Not measured: the targets of the held-out rows are not known. {error}. {many}"
+    )
+    assert told("better, but held-out rows are harder").startswith("Yes. The bagged model ranks 200 held-out rows")
+    assert told("better", "good", "leak") == (
+        f"Unclear until the next line is settled. {error}, and its squared error is 40% below a constant's."
+    )
+    assert told("without interval", "good").startswith("Yes. On unseen rows, its Brier score is about 0.0641. It ranks")
 
 
 def test_stability_is_confirmed_only_for_small_changes(summaries):

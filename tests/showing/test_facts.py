@@ -6,8 +6,17 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag import BaggedClassifier, BaggedRegressor, Certificate, Subbagging, certify, leave_one_out
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    Certificate,
+    Subbagging,
+    certify,
+    leave_one_out,
+    leave_one_out_error,
+)
 from stablebag import leave_one_out_refit as refit
+from stablebag.models.fitted import fitted as fitted_model
 from stablebag.showing.facts import guarantees, json_name
 from stablebag.showing.report.page import Colophon
 from stablebag.showing.study import study
@@ -117,11 +126,22 @@ def test_rows_that_are_all_left_out_are_not_called_drawn_at_random():
         assert np.isnan(line["error"]) == (len(rows) == 12)  # all rows are not a sample
 
 
-def test_the_error_of_numbers_comes_with_its_interval(diabetes, cancer, visits):
-    studies = {"numbers": diabetes[0], "classes": cancer, "groups": visits[0]}
-    shown = {
-        name: next(fact.numbers for fact in result.facts() if fact.name == "leave-one-out error")
-        for name, result in studies.items()
-    }
-    assert (shown["numbers"]["low"], shown["numbers"]["high"]) == tuple(diabetes[0].error.interval())
-    assert set(shown["classes"]) == set(shown["groups"]) == {"value", "standard_error"}
+def test_errors_on_unseen_rows_are_those_of_the_bags_without_each_row(diabetes, cancer, visits):
+    found, model = diabetes[0].facts(), diabetes[0].model
+    absolute, squared = leave_one_out_error(model, "absolute"), leave_one_out_error(model, "squared")
+    fact = found["mean absolute error on unseen rows"]
+    assert (fact["bagged"], fact["low"], fact["high"]) == (absolute.value, *absolute.interval())
+    fact = found["root mean squared error on unseen rows"]
+    assert fact["bagged"] == squared.value**0.5
+    assert (fact["low"], fact["high"]) == tuple(np.sqrt([*squared.interval()]))
+    assert fact["constant"] == pytest.approx(fitted_model(model).y.std(), rel=0.02)
+    classes = cancer.facts()
+    brier = leave_one_out_error(cancer.model, "brier")
+    assert classes["Brier score on unseen rows"]["low"] == brier.interval().low
+    lead = classes["lead over a constant"]
+    assert lead.kind == "estimated"
+    assert lead["low"] > 0
+    assert lead.value == pytest.approx(classes["Brier score on unseen rows"]["constant"] - brier.value)
+    of_groups = visits[0].facts()["mean absolute error on unseen groups"]
+    interval = leave_one_out_error(visits[0].model, "absolute").interval()
+    assert (of_groups["bagged"], of_groups["low"]) == (interval.value, interval.low)

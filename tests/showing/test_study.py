@@ -230,7 +230,7 @@ def test_rows_are_held_out_by_class_and_as_whole_groups():
 def test_study_prints_four_lines_and_tables(diabetes, cancer):
     result, _ = diabetes
     assert repr(result) == str(result.facts())
-    assert repr(result).startswith("Does it predict?      Yes. The bagged model ranks 60 held-out rows well ")
+    assert repr(result).startswith("Does it predict?      Yes. On unseen rows, its mean absolute error is about ")
     assert "typical change (root mean square)" in repr(result)
     assert max(map(len, repr(result).splitlines())) <= 100
     assert "<pre" in result._repr_html_()

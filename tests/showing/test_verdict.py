@@ -182,7 +182,7 @@ def test_ranking_with_a_larger_loss_is_a_case_of_its_own():
 def test_too_few_held_out_rows_are_a_case():
     few = Ranking("AUC", 0.9, 0.04, 8, are_few=True, rarest=("yes", 2))
     verdict = decide(compared(6.0, 2.0), (loss(1.0, 1.1, 1.0, n=8),), few, spread=10.0)
-    assert verdict.case == "too few held-out rows"
+    assert verdict.case == "too few rows"
     assert verdict.headline == (
         "8 held-out rows (2 of class 'yes') are too few to say whether the bagged model beats a constant."
     )

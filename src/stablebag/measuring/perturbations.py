@@ -314,8 +314,8 @@ class Perturbations:
             if not np.isfinite(values).all():
                 point = int(np.argwhere(~np.isfinite(values))[0][0])
                 raise ValueError(
-                    f"{of_what} at point {point} is NaN or infinite, so no change can be computed. Clip predictions with "
-                    "prediction_range, for example FixedRange(0, 100)."
+                    f"{of_what} at point {point} is NaN or infinite, so no change can be computed. Clip predictions "
+                    "with prediction_range, for example FixedRange(0, 100)."
                 )
 
     # ----------------------------------------------------------------------------------------------------- measurements

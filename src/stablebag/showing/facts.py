@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stablebag._wording import ROWS, Noun, percent, preformatted, printable, rounded_up
+from stablebag._wording import ROWS, Noun, percent, preformatted, printable, rounded_down, rounded_up
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.measuring.suspects import RANKING, Suspects, UnusualRow
 from stablebag.proving.certificate import StabilityCertificate
 from stablebag.resampling.units import plain
 from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison, are_of_classes, scale_of
+from stablebag.showing.scores import difference
 from stablebag.showing.verdict import LABELS, SummaryLine, Verdict, three_digits
 
 MEASURED, ESTIMATED_KIND, PROVED = "measured", "estimated", "proved"
@@ -137,7 +138,7 @@ class Section:
 
     Attributes
     ----------
-    name : {"changes", "scores", "guarantees", "decisions", "numbers"}
+    name : {"errors", "changes", "scores", "guarantees", "decisions", "numbers"}
         Its name.
     caption : str
         What it shows.
@@ -226,8 +227,8 @@ class Facts:
     def __str__(self) -> str:
         return "\n\n".join([summary_text(self.summary, _WIDTH), *self.tables(_WIDTH)])
 
-    def tables(self, width: int, *, verbose: bool = False) -> tuple[str, str]:
-        """Return the numbers as at most two narrow tables: changes and scores, and guarantees.
+    def tables(self, width: int, *, verbose: bool = False) -> tuple[str, ...]:
+        """Return the numbers as at most three narrow tables: errors, changes and scores, and guarantees.
 
         Parameters
         ----------
@@ -236,7 +237,7 @@ class Facts:
         verbose : bool, default=False
             Whether to show all columns, such as what is due to finitely many bags.
         """
-        changes, scores, guarantees = map(self.section, ("changes", "scores", "guarantees"))
+        errors, changes, scores, guarantees = map(self.section, ("errors", "changes", "scores", "guarantees"))
         shown = {name: guarantees.columns[name] for name in ("measured", "proved")}
         if verbose:
             shown = dict(guarantees.columns)
@@ -245,7 +246,11 @@ class Facts:
                 "it little."
             )
             guarantees = replace(guarantees, note=f"{guarantees.note} {more}")
-        return as_text(scores.columns, (changes, scores), width), as_text(shown, (guarantees,), width)
+        return tuple(filter(None, (
+            as_text(errors.columns, (errors,), width),
+            as_text(scores.columns, (changes, scores), width),
+            as_text(shown, (guarantees,), width),
+        )))  # fmt: skip
 
     def _repr_html_(self) -> str:
         return preformatted(str(self))
@@ -264,6 +269,9 @@ def facts_of(study: Any) -> Facts:
     of_guarantees = {"measured": "measured", "proved": "guarantee", "price": "due to bags",
                      "bags": "enough bags"}  # fmt: skip
     sections = (
+        Section("errors", _caption_of_errors(study),
+                {"bagged": "bagged", "interval": "95% interval", "constant": "constant"},
+                tuple(_errors(study)), _how_errors_are_read(study)),
         Section("changes", f"how much {study.distance} change without one {noun.singular} ({compared.where()})", models,
                 tuple(changes(compared, delta)), _how_changes_are_read(compared)),
         Section("scores", f"scores on {n_scored:,} held-out row{'s' * (n_scored != 1)}" if study.scores else "",
@@ -277,6 +285,10 @@ def facts_of(study: Any) -> Facts:
     sentences = {"proved of these bags": study.proved.explain(delta)}
     if study.anew is not None:
         sentences["proved of bags drawn anew"] = study.anew.explain(delta)
+    if study.unseen is not None and (last := study.unseen.errors[-1]).interval is not None:
+        what = "Squared error" if last.is_root else _capital(last.name)
+        for_all = "" if last.proved is None else f" With {last.proved!r}, nothing is assumed of the learner."
+        sentences["errors"] = f"{what} on unseen {noun.plural}: {last.interval!r}. {last.interval.guarantee}{for_all}"
     if study.decisions is not None:
         sentences["decisions"] = study.decisions.conclusion()
     return Facts(study.summary(), study.verdict(), sections, tuple(row_lists(study)), sentences)
@@ -349,6 +361,48 @@ def _how_changes_are_read(compared: Comparison) -> str:
             "The typical change of the bagged model is estimated from "
             f"{source if compared.n_refitted else 'one refitted bag for each row'}."
         )
+    return " ".join(parts)
+
+
+# --------------------------------------------------------------------------------------------------------------- errors
+
+
+def _errors(study: Any) -> Iterator[Fact]:
+    """Yield the errors of the bagged model on unseen rows, estimated from the training rows."""
+    for error in () if study.unseen is None else study.unseen.errors:
+        numbers = {"bagged": error.bagged, "constant": error.constant}
+        texts = {}
+        for kind, before in (("asymptotic", ""), ("proved", "proved_")):
+            numbers |= dict(zip((f"{before}low", f"{before}high"), error.ends(kind), strict=True))
+        if error.interval is not None:
+            texts["interval"] = f"{rounded_down(numbers['low'], digits=3)} to {rounded_up(numbers['high'], digits=3)}"
+        details = {}
+        if error.interval is not None:
+            details = {"rho": _finite(error.interval.rho), "measured_rho": _finite(error.interval.measured_rho)}
+        name = f"{error.name} on unseen {study.noun.plural}"
+        yield Fact(name, error.name, ESTIMATED_KIND, numbers, "score", texts, details)
+
+
+def _caption_of_errors(study: Any) -> str:
+    if study.unseen is None or not study.unseen.errors:
+        return ""
+    noun, n = study.noun, study.unseen.n
+    training = f"{n:,} training rows" if noun == ROWS else f"the training rows of {noun.count(n)}"
+    without = "it" if noun == ROWS else f"its {noun.singular}"
+    return f"errors on unseen {noun.plural}, estimated at {training}, each predicted by the bags without {without}"
+
+
+def _how_errors_are_read(study: Any) -> str:
+    """A note where the held-out rows are harder, and on groups."""
+    if study.unseen is None or not study.unseen.errors:
+        return ""
+    parts = []
+    if study.unseen.is_harder:
+        parts.append("The held-out rows are harder than that: they seem to differ from the training rows.")
+    if study.noun != ROWS:
+        parts.append(f"Every {study.noun.singular} counts the same.")
+    if any(error.interval is None for error in study.unseen.errors):
+        parts.append("Empty cells: too few bags or different losses for an interval.")
     return " ".join(parts)
 
 
@@ -534,13 +588,26 @@ def _numbers(study: Any) -> Iterator[Fact]:
             "too_few": found.are_few,
         }
         yield Fact("ranking", found.name, MEASURED, numbers, "score", details=details)
-    if study.error is not None:
-        numbers = {"value": study.error.value, "standard_error": study.error.standard_error}
-        if (interval := study.error_interval) is not None:
-            numbers |= {"low": interval.low, "high": interval.high}
-        what = "mean absolute error" if study.task == "regression" else "error rate"
-        label = f"{what} at the training rows, each left out"
-        yield Fact("leave-one-out error", label, MEASURED, numbers, "score")
+    if study.unseen is not None and (against := study.unseen.against) is not None:
+        low, high = against.interval
+        numbers = {"value": -against.difference, "low": -high, "high": -low}
+        details = {
+            "clear": study.unseen.beats is not None,
+            "carried_by": against.n_carrying,
+            "enough": _finite(float(against.n_enough)),
+            "rho": _finite(against.rho),
+            "measured_rho": _finite(against.measured_rho),
+        }
+        label = f"{_loss_of(study)} of a constant minus that of the bagged model, on unseen {study.noun.plural}"
+        yield Fact("lead over a constant", label, ESTIMATED_KIND, numbers, "score", details=details)
+    if study.losses and study.losses[0].base is not None:
+        first = study.losses[0]
+        found = difference(first, first.base)
+        low, high = (-first.unit * end for end in reversed(found.ends))
+        numbers = {"value": -first.unit * found.mean, "low": low, "high": high}
+        details = {"clear": found.is_smaller or found.is_larger}
+        label = f"{first.name} of the base model minus that of the bagged model, on held-out rows"
+        yield Fact("lead over the base model", label, ESTIMATED_KIND, numbers, "score", details=details)
     counts = {
         "refits of the base model": 0 if compared.base is None else len(compared.base.rows),
         "refits of the bagged model": compared.n_refitted,
@@ -548,6 +615,14 @@ def _numbers(study: Any) -> Iterator[Fact]:
     }
     for name, value in counts.items():
         yield Fact(name, name, MEASURED, {"value": value}, "count")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _loss_of(study: Any) -> str:
+    return "squared error" if study.task == "regression" else "Brier score"
 
 
 # ---------------------------------------------------------------------------------------------------------------- lists

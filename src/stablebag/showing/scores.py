@@ -1,19 +1,24 @@
-"""Scores on held-out rows, compared with a constant: whether the model ranks, and whether its losses are smaller."""
+"""How good the models are: errors on unseen rows from the training rows, and scores on the held-out rows."""
 
 import difflib
 import math
 import warnings
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils.metaestimators import available_if
 
 from stablebag._checks import refuse_type, shown
 from stablebag._wording import GROUPS, Noun, short
+from stablebag.measuring.error_comparison import ErrorComparison, compare_errors
+from stablebag.measuring.error_intervals import ErrorInterval
+from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
+from stablebag.models.fitted import fitted
 from stablebag.models.learners import one_hot
 
 REGRESSION = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "r2")
@@ -47,6 +52,8 @@ LEVEL = 0.05  # largest rate of false claims about accuracy
 _LEVEL_OF_GROUPS = 0.025  # of the t test over groups; its error rate is then at most 5 % (docs/verdict.md)
 _LEVEL_OF_LOSSES = 0.01  # of the t test of losses; its error rate is then at most 5 % (docs/verdict.md)
 _FEWEST_DIFFERENCES = 12  # effective number of rows behind a difference, by its kurtosis
+_LEVEL_OF_INTERVALS = 0.95  # of errors, and of their differences
+_LEVEL_OF_HARDER = 0.01  # p-value from which on held-out rows are called harder than the training rows
 _LEVEL_OF_COVERAGE = 0.01  # p-value below which too few rows are covered
 _FEWEST_OTHERS = 10  # rows outside the most frequent class before probabilities are called worse
 _WEAK = {"AUC": 0.2, "rank correlation": 0.4}  # above chance; held-out rows that may miss this much are too few
@@ -105,6 +112,8 @@ class Loss(NamedTuple):
         The group of each row; rows of one group are not independent.
     n_others : int or None, default=None
         For classes, the number of rows that are not of the most frequent class.
+    unit : float, default=1.0
+        The unit of these numbers: squares of large targets are taken in a unit in which they stay floats.
     """
 
     name: str
@@ -113,6 +122,7 @@ class Loss(NamedTuple):
     constant: np.ndarray
     groups: np.ndarray | None = None
     n_others: int | None = None
+    unit: float = 1.0
 
 
 class Ranking(NamedTuple):
@@ -184,12 +194,15 @@ class Difference(NamedTuple):
         Whether the first loss is clearly smaller.
     is_larger : bool
         Whether the first loss is clearly larger.
+    ends : tuple of two float, default=(nan, nan)
+        A 95 % interval for the expected difference, where enough rows carry the difference.
     """
 
     mean: float
     error: float
     is_smaller: bool
     is_larger: bool
+    ends: tuple[float, float] = (math.nan, math.nan)
 
 
 class Covered(NamedTuple):
@@ -234,6 +247,184 @@ class Covered(NamedTuple):
         inside = math.floor(self.share * self.n_units)
         part, between = self.share * self.n_units - inside, count.logcdf([inside, inside + 1])
         return bool(1 + (1 - part) * between[0] + part * between[1] <= math.log(_LEVEL_OF_COVERAGE))
+
+
+# ---------------------------------------------------------------------------------------------------------- unseen rows
+# Errors on unseen rows, from the training rows: each is predicted by the bags that do not contain it.
+
+
+class UnseenError(NamedTuple):
+    """An error of the bagged model on unseen rows.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    bagged : float
+        The error of the bagged model; with groups, the mean over groups.
+    constant : float
+        The error of a constant: the mean target, or the frequencies of the classes.
+    interval : ErrorInterval or None
+        The asymptotic interval for the error of the bagged model; None if there is none.
+    proved : ErrorInterval or None
+        The interval that is proved for every learner; None if nothing is proved.
+    is_root : bool, default=False
+        Whether the error is the square root of what the intervals are about.
+    """
+
+    name: str
+    bagged: float
+    constant: float
+    interval: ErrorInterval | None
+    proved: ErrorInterval | None = None
+    is_root: bool = False
+
+    def ends(self, kind: str = "asymptotic") -> tuple[float, float]:
+        """Return both ends of an interval for the error; NaN if there is none."""
+        interval = self.interval if kind == "asymptotic" else self.proved
+        if interval is None:
+            return math.nan, math.nan
+        return (math.sqrt(interval.low), math.sqrt(interval.high)) if self.is_root else (interval.low, interval.high)
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """What the training rows say about the bagged model on unseen rows.
+
+    Attributes
+    ----------
+    errors : tuple of UnseenError
+        The errors: the mean absolute error and the root mean squared error, or the share of wrong decisions and the
+        Brier score. Those that cannot be computed are missing.
+    against : ErrorComparison or None
+        The squared error, or the Brier score, compared with that of a constant that is bagged with the same bags; None
+        if they cannot be compared.
+    noun : Noun
+        The word for what is left out: row or group.
+    n : int
+        The number of rows, or groups, that were predicted.
+    is_harder : bool or None, default=None
+        Whether the held-out rows are clearly harder than these errors suggest; None if they are too few to say. They
+        then seem to differ from the training rows, and what the training rows say is not about them.
+    """
+
+    errors: tuple[UnseenError, ...]
+    against: ErrorComparison | None
+    noun: Noun
+    n: int
+    is_harder: bool | None = None
+
+    @property
+    def beats(self) -> bool | None:
+        """Whether the bagged model is clearly better than a constant, or clearly worse; None if neither is clear."""
+        if self.against is None or self.is_harder or self.against.better is None:
+            return None
+        return self.against.better == self.against.names[0]
+
+    @property
+    def is_above(self) -> bool:
+        """Whether the error of the bagged model is larger than that of a constant, clearly or not."""
+        return self.against is not None and not self.is_harder and self.against.difference > 0
+
+    @property
+    def compared(self) -> UnseenError | None:
+        """The error that is compared with the constant's."""
+        return self.errors[-1] if self.against is not None and self.errors else None
+
+
+def unseen_errors(model: Any, rows: np.ndarray | None = None) -> Unseen | None:
+    """Return the errors of a fitted bagged model on unseen rows, next to a constant; None if there is not one.
+
+    `rows` limits them to some of the training rows.
+    """
+    constant, found, against = constant_like(model), list[UnseenError](), None
+    known = {"absolute": "mean absolute error", "squared": "root mean squared error"}
+    if fitted(model).average.classes is not None:
+        known = {"zero_one": "share of wrong decisions", "brier": "Brier score"}
+    for loss, name in known.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of numbers that are too large
+            try:
+                error = leave_one_out_error(model, loss, rows=rows)
+                other = leave_one_out_error(constant, loss, rows=rows)
+            except ValueError:  # squares of extreme targets
+                continue
+        interval = _interval_of(error, "asymptotic")
+        bagged, by_constant = error.value, other.value
+        if error.units:
+            if interval is None:
+                continue
+            bagged, by_constant = interval.value, _mean_of_groups(model, other)
+        if is_root := loss == "squared":
+            bagged, by_constant = math.sqrt(bagged), math.sqrt(by_constant)
+        found.append(UnseenError(name, bagged, by_constant, interval, _interval_of(error, "proved"), is_root))
+        n = len(error.losses) if interval is None else interval.n
+    if not found:
+        return None
+    if found[-1].name == list(known.values())[-1]:
+        try:
+            against = compare_errors(model, constant, list(known)[-1], rows=rows)
+            against = replace(against, names=("the bagged model", "a constant"))
+        except ValueError:  # all differences are equal, or too few bags are without any two rows
+            against = None
+    return Unseen(tuple(found), against, model.units_.noun, n)
+
+
+def constant_like(model: Any) -> Any:
+    """Return a constant, fitted with the bags of a fitted bagged model: the mean target, or the class frequencies."""
+    fit, units = fitted(model), model.units_
+    constant = DummyRegressor() if fit.average.classes is None else DummyClassifier()
+    same = {"row_ids": units.ids} if not units.are_groups else {"groups": units.names_of_rows}
+    unfitted = clone(model).set_params(estimator=constant, max_features=1.0, keep_rows=True)
+    return unfitted.fit(np.zeros((len(fit.y), 1)), fit.y, **same)
+
+
+def _interval_of(error: LeaveOneOutError, kind: str) -> ErrorInterval | None:
+    try:
+        return error.interval(_LEVEL_OF_INTERVALS, kind)
+    except ValueError:  # all losses are equal, too few bags are without any two rows, or nothing is proved
+        return None
+
+
+def _mean_of_groups(model: Any, error: LeaveOneOutError) -> float:
+    """The mean over groups of the mean loss at their rows."""
+    of_rows = np.unique(model.units_.of_rows[error.rows], return_inverse=True)[1]
+    return float((np.bincount(of_rows, error.losses) / np.bincount(of_rows)).mean())
+
+
+def are_harder(loss: Loss, unseen: Unseen) -> bool | None:
+    """Whether the bagged model's loss on held-out rows is clearly larger than the training rows suggest.
+
+    This is a one-sided t test at 1 %. It is None if fewer than 12 rows, or groups, carry the loss.
+    """
+    error = unseen.compared
+    if error is None or error.interval is None or not len(loss.bagged):
+        return None
+    held = loss.bagged
+    if loss.groups is not None:
+        of_rows = np.unique(loss.groups, return_inverse=True)[1]
+        held = np.bincount(of_rows, held) / np.bincount(of_rows)
+    expected, n = error.interval.value / loss.unit, len(held)
+    own = (error.interval.high - error.interval.value) / loss.unit
+    own /= float(stats.t.isf((1 - _LEVEL_OF_INTERVALS) / 2, max(1, error.interval.n - 1)))
+    if min(n, error.interval.n) < _FEWEST_DIFFERENCES or _carrying(held) < _FEWEST_DIFFERENCES:
+        return None
+    spread = math.sqrt(float(held.var(ddof=1)) / n + own**2)
+    degrees = min(n, error.interval.n) - 1
+    return bool(float(held.mean()) - expected > float(stats.t.isf(_LEVEL_OF_HARDER, degrees)) * spread)
+
+
+def _carrying(numbers: np.ndarray) -> float:
+    """How many numbers carry their variance, by the kurtosis; all if they are equal."""
+    off = numbers - numbers.mean()
+    largest = float(np.abs(off).max())
+    if not largest > 0:
+        return float(len(off))
+    squares = (off / largest) ** 2
+    return float(squares.sum() ** 2 / (squares**2).sum())
+
+
+# -------------------------------------------------------------------------------------------------------- held-out rows
 
 
 class HeldOut:
@@ -332,7 +523,7 @@ class HeldOut:
                 None if each is None else np.clip(each.predict(rows) / self.unit - y, -_FARTHEST, _FARTHEST) ** 2
                 for each in models
             ]
-            return (Loss("squared error", squares[0], squares[1], squares[2], self.groups),)
+            return (Loss("squared error", squares[0], squares[1], squares[2], self.groups, unit=self.unit * self.unit),)
         known = (self.y >= 0) & (self.y < len(self.classes))
         rows, y = np.zeros((int(known.sum()), 1)), self.y[known]
         number = np.arange(len(self.classes))
@@ -447,7 +638,8 @@ def difference(loss: Loss, other: np.ndarray) -> Difference:
     surely = float(stats.t.isf(_LEVEL_OF_LOSSES, units - 1)) * error
     carried = math.inf if squares == 0 else squares / float((off**4).sum()) * squares
     enough = min(carried, units) >= _FEWEST_DIFFERENCES and (loss.n_others is None or loss.n_others >= _FEWEST_OTHERS)
-    return Difference(mean, error, mean < -surely, mean > surely and enough)
+    half = float(stats.t.isf((1 - _LEVEL_OF_INTERVALS) / 2, units - 1)) * error if enough else math.nan
+    return Difference(mean, error, mean < -surely, mean > surely and enough, (mean - half, mean + half))
 
 
 def _ranking(name: str, predicted: np.ndarray, truth: np.ndarray, groups: np.ndarray | None) -> Ranking:

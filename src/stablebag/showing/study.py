@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from stablebag._seeds import Seeds
 from stablebag._wording import ROWS, Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
 from stablebag.deciding.label_sets import LabelSets, predict_set
-from stablebag.measuring.error_intervals import ErrorInterval
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
 from stablebag.measuring.leave_one_out import leave_one_out, undecided_blocks
 from stablebag.measuring.perturbations import Names, Perturbations, flipped
@@ -52,7 +50,17 @@ from stablebag.resampling.schemes import RandomBags
 from stablebag.resampling.units import numbered_groups
 from stablebag.showing.comparison import Comparison, at_first_points, bagged_by, select_rows
 from stablebag.showing.facts import Facts, facts_of
-from stablebag.showing.scores import Covered, HeldOut, Loss, Ranking, Score, checked_metric
+from stablebag.showing.scores import (
+    Covered,
+    HeldOut,
+    Loss,
+    Ranking,
+    Score,
+    Unseen,
+    are_harder,
+    checked_metric,
+    unseen_errors,
+)
 from stablebag.showing.verdict import NO_BETTER, NO_CHECKS, Checks, SummaryLine, Verdict, decide, summarize
 
 # -------------------------------------------------------------------------------------------------------------- samples
@@ -423,6 +431,9 @@ class Study:
         measured; ``compared.weights`` has how many others each represents.
     ranking : Ranking or None, default=None
         How well the bagged model ranks the held-out rows.
+    unseen : Unseen or None, default=None
+        The errors of the bagged model on unseen rows, estimated from the training rows and compared with a constant;
+        None if rows depend on each other in other ways than by `groups`.
     sets : LabelSets or None, default=None
         For a classifier, stable sets of labels at the points at which perturbations were measured.
     delta : float, default=0.05
@@ -452,6 +463,7 @@ class Study:
     suspects: Suspects | None = None
     refitted: Perturbations | None = None
     ranking: Ranking | None = None
+    unseen: Unseen | None = None
     sets: LabelSets | None = None
     delta: float = 0.05
     checks: Checks = NO_CHECKS
@@ -514,24 +526,10 @@ class Study:
             "delta": delta,
             **of_classes,
         }
+        if model is not None and vector == (fitted(model).average.classes is not None):
+            parts["unseen"] = unseen_errors(model)
         compared = Comparison.of(base, bagged)
         return cls(task, len(bagged.rows), model, base, bagged, proved, anew, compared, (), (), error, **parts)
-
-    @cached_property
-    def error_interval(self) -> ErrorInterval | None:
-        """The asymptotic interval for the error of the bagged model on new rows.
-
-        It is None for error rates, whose interval is wide where few bags decide votes that are nearly tied; for groups;
-        for rows that are not in memory; and where the losses say nothing, because all are equal.
-        """
-        if self.error is None or self.error.units or self.task == "classification":
-            return None
-        if isinstance(fitted(self.model).X, RowSource):
-            return None
-        try:
-            return self.error.interval()
-        except ValueError:  # the message says why, and the error itself still stands
-            return None
 
     @property
     def noun(self) -> Noun:
@@ -576,7 +574,7 @@ class Study:
     @property
     def _for_verdict(self) -> dict[str, Any]:
         quantity = "predictions" if self.task == "regression" else "class probabilities"
-        return {"spread": self._spread, "quantity": quantity, "covered": self._covered}
+        return {"spread": self._spread, "quantity": quantity, "covered": self._covered, "unseen": self.unseen}
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows, or groups, that change the bagged predictions most, and their root mean square effects.
@@ -783,6 +781,10 @@ def study(
                 refits = _Refits.of(
                     model, first_rows(X_test, n_compared), to_compare, same, decisions, n_matched, random_state
                 )
+        unseen = None
+        if groups is not None or groups_test is None:  # otherwise rows depend on each other in a way that is not known
+            step("Estimating errors on unseen rows")
+            unseen = unseen_errors(model, looked_at)
         count.reach(count.total)
     step(f"Leaving out each of {model.units_.noun.count(n_units)}")
     bagged = leave_one_out(model, at_points)
@@ -811,6 +813,9 @@ def study(
             alone = base.prediction if is_known else _fit_base(learner, X, y, random_state)
         about = {"y": fit.y, "classes": model.classes_ if classifies else None, "groups": groups_test}
         held_out = HeldOut(alone, X_test, predicted, targets, **about)
+    losses = () if held_out is None else held_out.losses()
+    if unseen is not None and losses:
+        unseen = replace(unseen, is_harder=are_harder(losses[0], unseen))
     reason = "" if in_memory else _NOT_IN_MEMORY.format(n_rows(X))
     return Study(
         task="classification" if classifies else "regression",
@@ -822,7 +827,7 @@ def study(
         anew=certify(model, vector=classifies),
         compared=Comparison(base, same, n_units, reason, refits.chosen, refits.spread, refits.weights),
         scores=() if held_out is None else held_out.scores(metrics),
-        losses=() if held_out is None else held_out.losses(),
+        losses=losses,
         error=leave_one_out_error(model, None if classifies else "absolute", rows=looked_at),
         intervals=intervals,
         points=points,
@@ -832,6 +837,7 @@ def study(
         suspects=suspicious,
         refitted=None if refits.chosen is None else at_first_points(refits.chosen, len(bagged.prediction), bagged),
         ranking=None if held_out is None else held_out.ranking(),
+        unseen=unseen,
         sets=sets,
         delta=delta,
     )

@@ -8,9 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import hypergeom
 
-from stablebag._wording import ROUNDING, ROWS, number, option, percent, printable, short
+from stablebag._wording import (
+    ROUNDING,
+    ROWS,
+    about_count,
+    number,
+    option,
+    percent,
+    printable,
+    rounded_down,
+    rounded_up,
+    short,
+)
 from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison, Ratio
-from stablebag.showing.scores import Covered, Difference, Loss, Ranking, difference
+from stablebag.showing.scores import Covered, Difference, Loss, Ranking, Unseen, UnseenError, difference
 
 STABILIZED = "stabilized"
 ALREADY_STABLE = "already stable"
@@ -19,12 +30,13 @@ NOT_ENOUGH_BAGS = "not enough bags"
 NOT_ENOUGH_REFITS = "not enough refits"
 COSTS_ACCURACY = "costs accuracy"
 NO_BETTER = "no better than a constant"
-TOO_FEW = "too few held-out rows"
+TOO_FEW = "too few rows"
 ONLY_RANKS = "ranks, but no better than a constant"
 NOT_COMPARED = "not compared"
 UNTIL_CHECKED = "Until these are settled, the results below say little about new rows."
 USE = "Use the bagged model."  # if it is stabilized, and nothing about accuracy speaks against it
 NO_NEED = "You do not need bagging for stability here."
+_MEND = "Fix accuracy first: check the columns and the target, or try another model. A constant is trivially stable."
 NO_GAIN = "Use the base model: bagging costs accuracy here, and does not make it more stable."
 
 _NOT_HELPED = {ALREADY_STABLE, NOT_STABILIZED}  # by bagging
@@ -34,6 +46,7 @@ LITTLE = 0.05  # of the spread of the target: smaller typical changes are called
 WORTH = 0.02  # relative: a smaller difference of losses does not matter, however clear it is
 FEWEST_RANKED = 3  # rows; two rows are in the right order in half of all cases
 NEAR = 3.0  # standard errors; an unclear difference below this "may be chance"
+_MOST_TIMES = 100  # as many rows as there are: beyond that, a number of rows is no advice
 FEWEST_REFITS = 60  # rows left out without any change before a model is called stable (3 / 60 is 5 %)
 
 
@@ -46,14 +59,20 @@ class Verdict:
     with the smallest and the largest ratio after taking out any one row or point. The first of these rules that applies
     is the verdict, and the others are remarks:
 
-    1. About accuracy, one of these, or none. The model *ranks* if the order of its predictions at the held-out rows
-       agrees with their targets better than chance explains, at 5 % (`Ranking`). Its loss (the squared error, or the
-       Brier score) is compared with that of a constant (`Difference`).
+    1. About accuracy, one of these, or none. The loss of the model (the squared error, or the Brier score) is compared
+       with that of a constant twice: at the training rows, each predicted by the bags without it (`Unseen`), and at the
+       held-out rows (`Difference`). The model *ranks* if the order of its predictions at the held-out rows agrees with
+       their targets better than chance explains, at 5 % (`Ranking`). It *beats a constant* if its loss is clearly
+       smaller at the training rows, and not clearly larger at the held-out rows; or if it ranks the held-out rows, and
+       its loss is clearly smaller there. If the held-out rows are clearly harder than the training rows suggest, only
+       they count.
 
-       - *too few held-out rows*: an AUC of 0.7, or a rank correlation of 0.4, could go unnoticed, and the model does
-         not both rank and have a clearly smaller loss.
-       - *no better than a constant*: the model does not rank.
-       - *ranks, but no better than a constant*: the model ranks, and its loss is larger than that of a constant.
+       - *too few rows*: it does not beat a constant, and its loss is not clearly larger at the training rows. Either an
+         AUC of 0.7, or a rank correlation of 0.4, could go unnoticed on so few held-out rows; or its loss is larger
+         than a constant's at the training rows, though not clearly, and smaller at the held-out rows, which it ranks.
+       - *no better than a constant*: it does not beat a constant, and does not rank.
+       - *ranks, but no better than a constant*: it ranks, but does not beat a constant: its loss at the held-out rows
+         is larger, or clearly larger at the training rows.
 
     2. *costs accuracy*: some loss of the bagged model (the squared error; the Brier score, the share of wrong
        decisions, the log loss) is clearly larger than the base model's, and by more than 2 % of it.
@@ -77,7 +96,7 @@ class Verdict:
     ----------
     case : str
         One of "stabilized", "already stable", "not stabilized", "not enough bags", "not enough refits", "costs
-        accuracy", "too few held-out rows", "no better than a constant", "ranks, but no better than a constant" and
+        accuracy", "too few rows", "no better than a constant", "ranks, but no better than a constant" and
         "not compared".
     headline : str
         The conclusion, in one sentence.
@@ -107,6 +126,7 @@ def decide(
     spread: float | None = None,
     quantity: str = "predictions",
     covered: Covered | None = None,
+    unseen: Unseen | None = None,
 ) -> Verdict:
     """Decide what a study comes to, by the rules of `Verdict`.
 
@@ -124,12 +144,14 @@ def decide(
         What changes.
     covered : Covered or None, default=None
         How many of the held-out targets are in their prediction intervals, if there are any.
+    unseen : Unseen or None, default=None
+        What the training rows say about unseen rows.
 
     Returns
     -------
     Verdict
     """
-    first, *others = [*_of_accuracy(losses, ranking), _of_stability(compared, spread, quantity)]
+    first, *others = [*_of_accuracy(losses, ranking, unseen), _of_stability(compared, spread, quantity)]
     if others:  # what to do about stability must not contradict what was found about accuracy
         found = {other.case for other in others}
         if first.case == COSTS_ACCURACY and found & _NOT_HELPED:
@@ -138,38 +160,53 @@ def decide(
         others = [replace(other, advice="") if other.case in over else other for other in others]
     elif first.case == STABILIZED and (doubts := " ".join(_doubts(losses))):
         first = replace(first, advice=f"{doubts} {first.advice.removeprefix(USE).strip()}".rstrip())
-    facts = (*_of_constant(losses, ranking), *_of_coverage(covered))
+    facts = (*_of_unseen(unseen), *_of_constant(losses, ranking), *_of_coverage(covered))
     return replace(first, reasons=(*facts, *first.reasons), remarks=tuple(others))
 
 
-def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None) -> Iterator[Verdict]:
+def _beats_constant(losses: tuple[Loss, ...], ranking: Ranking | None, unseen: Unseen | None) -> bool:
+    """Whether the bagged model beats a constant, by the training rows or else by the held-out rows."""
+    by_training = unseen is not None and unseen.beats is True
+    if not losses or ranking is None:
+        return by_training
+    found = difference(losses[0], losses[0].constant)
+    by_held_out = ranking.is_real and found.is_smaller and not (unseen is not None and unseen.beats is False)
+    return by_held_out or (by_training and not found.is_larger)
+
+
+def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None, unseen: Unseen | None) -> Iterator[Verdict]:
     """Findings about accuracy, which come before stability."""
-    if losses and ranking is not None:
+    is_worse = unseen is not None and unseen.beats is False  # clearly, at the training rows
+    if is_worse and (not losses or ranking is None):
+        yield Verdict(NO_BETTER, "On unseen rows, the bagged model is worse than a constant.", _MEND)
+    if losses and ranking is not None and not _beats_constant(losses, ranking, unseen):
         found = difference(losses[0], losses[0].constant)
         of_numbers = ranking.name != "AUC"
-        if ranking.are_few and not (ranking.is_real and found.is_smaller):
-            are = "is" if ranking.n == 1 else "are"
+        is_above = unseen is not None and unseen.beats is None and unseen.is_above
+        if not is_worse and (ranking.are_few or (ranking.is_real and found.mean <= 0 and is_above)):
+            few = f"{_held_out(ranking)}{_few_of(ranking)}"
+            if unseen is not None and unseen.against is not None and not unseen.is_harder:
+                few = f"{_training(unseen)} and {few}"
+            are = "is" if ranking.n == 1 and few.startswith("1 ") else "are"
             yield Verdict(
                 TOO_FEW,
-                f"{_held_out(ranking)}{_few_of(ranking)} {are} too few to say whether the bagged model beats a "
-                "constant.",
-                f"Hold out more rows ({option('test_size')}), or gather more, before you rely on its predictions.",
+                f"{few} {are} too few to say whether the bagged model beats a constant.",
+                "Gather more rows before you rely on its predictions."
+                if unseen is not None
+                else f"Hold out more rows ({option('test_size')}), or gather more, before you rely on its predictions.",
             )
         elif not ranking.is_real:
-            yield Verdict(
-                NO_BETTER,
-                f"On {ranking.n:,} held-out rows, the bagged model does not clearly beat a constant.",
-                "Fix accuracy first: check the columns and the target, or try another model. A constant is trivially "
-                "stable.",
-            )
-        elif found.mean > 0:
+            worse = "The bagged model is worse than a constant on unseen rows."
+            clear = f"On {ranking.n:,} held-out rows, the bagged model does not clearly beat a constant."
+            yield Verdict(NO_BETTER, worse if is_worse else clear, _MEND)
+        elif found.mean > 0 or is_worse:
             how = "well" if ranking.is_good else "better than chance"
             ranks = (
                 f"The bagged model ranks {how} ({ranking.name} {short(ranking.value, 1)} on {ranking.n:,} held-out "
                 "rows), but"
             )
             what = "predictions" if of_numbers else "probabilities"
-            worse = f"its {what} are worse than a constant's" if found.is_larger else (
+            worse = f"its {what} are worse than a constant's" if found.is_larger or is_worse else (
                 f"on these rows its {what} were no better than a constant's")  # fmt: skip
             mend = "Calibrate it (for example with scikit-learn's CalibratedClassifierCV), or use only the ranking."
             if of_numbers:
@@ -185,6 +222,10 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None) -> Iterator[
             tuple(_relative(loss, difference(loss, loss.base), "the base model's", float(loss.base.mean()))
                   for loss in worse_than if loss.base is not None),
         )  # fmt: skip
+
+
+def _training(unseen: Unseen) -> str:
+    return unseen.noun.count(unseen.n) if unseen.noun != ROWS else f"{unseen.n:,} training rows"
 
 
 def _held_out(ranking: Ranking) -> str:
@@ -277,6 +318,33 @@ def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str
         if loss.name == "log loss" and _is_too_sure(loss)
     ]
     return tuple(filter(None, (said, relative, *sharp)))
+
+
+def _of_unseen(unseen: Unseen | None) -> Iterator[str]:
+    """Reasons about unseen rows, from the training rows."""
+    if unseen is None:
+        return
+    one, at = unseen.noun.singular, f"at {_training(unseen)}, each predicted by the bags without it"
+    for error in unseen.errors:
+        interval = f" ({_interval(error)})" if error.interval is not None else ""
+        yield f"{_capital(error.name)} on unseen rows: {three_digits(error.bagged)}{interval}, estimated {at}."
+    if unseen.against is not None:
+        yield f"{_metric(unseen)} at a new {one}: {unseen.against.verdict}"
+
+
+def _metric(unseen: Unseen) -> str:
+    return "Squared error" if unseen.errors[-1].is_root else unseen.errors[-1].name
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _interval(error: UnseenError) -> str:
+    """The interval of an error in words; its ends are rounded outwards."""
+    low, high = error.ends()
+    level = percent(error.interval.confidence_level) if error.interval is not None else ""
+    return f"{level} interval {rounded_down(low, digits=3)} to {rounded_up(high, digits=3)}"
 
 
 def _of_coverage(covered: Covered | None) -> tuple[str, ...]:
@@ -518,9 +586,7 @@ def _enough_bags(compared: Comparison) -> int:
     """How many bags would make their noise half as large as the base model's change; 0 if these are enough."""
     if not compared.n_bags or not compared.base_rms > 0 or compared.noise <= compared.base_rms / 2:
         return 0
-    exact = compared.n_bags * (2 * compared.noise / compared.base_rms) ** 2
-    unit = 10 ** max(0, math.floor(math.log10(exact)) - 1)
-    return int(math.ceil(exact / unit) * unit)
+    return about_count(compared.n_bags * (2 * compared.noise / compared.base_rms) ** 2)
 
 
 def _times(value: float) -> str:
@@ -537,7 +603,7 @@ def three_digits(value: float, scale: float = 0.0) -> str:
 
 GOOD, WARNING, UNKNOWN = "good", "warning", "unknown"
 LEAKS, REPEATED, TIME, COPIES = CHECKS = ("leaking columns", "repeated groups", "time order", "copied rows")
-TINY, COVERAGE = "tiny hold-out", "coverage of intervals"
+TINY, COVERAGE, HARDER = "tiny hold-out", "coverage of intervals", "harder held-out rows"
 LABELS = {
     "predicts": "Does it predict?",
     "suspicious": "Anything suspicious?",
@@ -618,6 +684,7 @@ def summarize(
     spread: float | None = None,
     quantity: str = "predictions",
     covered: Covered | None = None,
+    unseen: Unseen | None = None,
     decisions: Any = None,
     checks: Checks = NO_CHECKS,
 ) -> tuple[SummaryLine, SummaryLine, SummaryLine, SummaryLine]:
@@ -627,7 +694,7 @@ def summarize(
     ----------
     verdict : Verdict
         What `decide` returns for the same data.
-    compared, losses, ranking, spread, quantity, covered
+    compared, losses, ranking, spread, quantity, covered, unseen
         As in `decide`.
     decisions : Decisions or None, default=None
         For a classifier, which decisions hinge on one row.
@@ -639,14 +706,14 @@ def summarize(
     tuple of four SummaryLine
     """
     cases = {one.case: one for one in (verdict, *verdict.remarks)}
-    found = (*checks.found, *_of_held_out(cases, ranking, covered))
-    predicts = _predicts(cases, losses, ranking, checks)
+    found = (*checks.found, *_of_held_out(cases, ranking, covered, losses, unseen))
+    predicts = _predicts(cases, losses, ranking, checks, unseen)
     stable = _stable(cases, compared, spread, quantity, decisions)
     texts = (
         predicts,
-        _suspicious(checks, found, ranking, covered),
+        _suspicious(checks, found, ranking, covered, unseen),
         stable,
-        _next(cases, found, losses, decisions, stable[1]),
+        _next(cases, found, losses, unseen, decisions, stable[1]),
     )
     first, second, third, fourth = (
         SummaryLine(name, LABELS[name], *text) for name, text in zip(LABELS, texts, strict=True)
@@ -655,43 +722,110 @@ def summarize(
 
 
 def _predicts(
-    cases: dict[str, Verdict], losses: tuple[Loss, ...], ranking: Ranking | None, checks: Checks
+    cases: dict[str, Verdict],
+    losses: tuple[Loss, ...],
+    ranking: Ranking | None,
+    checks: Checks,
+    unseen: Unseen | None,
 ) -> tuple[str, str]:
-    """Whether the bagged model ranks, has a smaller loss than a constant, and is not too sure."""
+    """The error on unseen rows next to a constant's, and whether the model ranks held-out rows."""
+    # The error is stated without a comparison that is not clear if the held-out rows show that it beats a constant.
+    by_held_out = _beats_constant(losses, ranking, unseen) and not (unseen is not None and unseen.beats)
+    of_unseen = "" if unseen is None or unseen.is_harder else _on_unseen(unseen, compare=not by_held_out)
     if not losses or ranking is None:
-        return "Not measured: the targets of the held-out rows are not known.", UNKNOWN
+        if unseen is None or unseen.beats is None:
+            return f"Not measured: the targets of the held-out rows are not known. {of_unseen}".rstrip(), UNKNOWN
+        return (f"Yes. {of_unseen}", GOOD) if unseen.beats else (f"No. {of_unseen}", WARNING)
     first, rows = losses[0], _held_out(ranking)
+    value = f"{ranking.name} {short(ranking.value, 1)}"
+    guessing = f"{value}; guessing gives {ranking.by_chance:g}"
     if TOO_FEW in cases:
+        if of_unseen and unseen is not None and unseen.against is not None and unseen.beats is None:
+            return f"Not known. {of_unseen}", UNKNOWN
         are = "is" if ranking.n == 1 else "are"
         few = f"{rows}{_few_of(ranking)} {are} too few to say whether it beats a constant prediction"
         return f"Not known: {few}.", UNKNOWN
-    value = f"{ranking.name} {short(ranking.value, 1)}"
     if NO_BETTER in cases:
-        guessing = f"{value}; guessing gives {ranking.by_chance:g}"
+        if of_unseen and unseen is not None and unseen.beats is False:
+            return f"No. {of_unseen}", WARNING
         return f"No. On {rows}, it does not clearly beat a constant prediction ({guessing}).", WARNING
     found, constant = difference(first, first.constant), float(first.constant.mean())
-    ranks = f"The bagged model ranks {rows} {'well' if ranking.is_good else 'better than chance'} ({value})"
+    how = "well" if ranking.is_good else "better than chance"
     if ONLY_RANKS in cases:
+        if of_unseen and unseen is not None and unseen.beats is False:
+            return f"Partly. {of_unseen} But it ranks {rows} {how} ({value}).", WARNING
         size = "larger than" if found.is_larger else "not smaller than"
         there = "" if found.is_larger else " on these rows"
+        ranks = f"The bagged model ranks {rows} {how} ({value})"
         return f"Partly. {ranks}, but its {first.name} is {size} that of a constant prediction{there}.", WARNING
-    text = f"{ranks}, but these are too few to say whether it beats a constant prediction."
-    if found.is_smaller:
-        text = f"{ranks}. Its {first.name} is {percent(-found.mean / constant)} below that of a constant prediction."
+    by_training = unseen is not None and unseen.beats is True
+    who = "It" if of_unseen else "The bagged model"
+    ranks, sure = f"{who} ranks {rows} {how} ({value}).", by_training or found.is_smaller
+    if by_training and not ranking.is_real:
+        are, do = ("is", "does") if ranking.n == 1 else ("are", "do")
+        ranks = f"{rows} {are} too few to confirm that" if ranking.are_few else f"{rows} {do} not confirm that"
+        ranks += "." if math.isnan(ranking.value) else f" ({value})."
+        sure = ranking.are_few
+    elif by_held_out:
+        ranks += f" Its {first.name} is {percent(-found.mean / constant)} below that of a constant prediction."
+    elif not sure and not of_unseen:
+        ranks = f"{ranks[:-1]}, but these are too few to say whether it beats a constant prediction."
+    short_of = of_unseen if by_training else ranks  # where there is more to say
     if any(finding.check in CHECKS for finding in checks.found):  # which make scores better than they are
-        return f"Unclear until the next line is settled. {text}", UNKNOWN
-    text = f"{'Yes' if found.is_smaller else 'It seems so'}. {text}"
+        return f"Unclear until the next line is settled. {short_of}", UNKNOWN
+    text = " ".join(filter(None, [of_unseen, ranks]))
+    answer = "Yes" if sure else "It seems so"
     if COSTS_ACCURACY in cases:
         larger = next(loss for loss in losses if loss.base is not None and _is_worse(loss))
-        return f"{text} But bagging costs accuracy: its {larger.name} is {_next_to_base(larger)}.", WARNING
+        worse = f"its {larger.name} is {_next_to_base(larger)}"
+        return f"{answer}. {short_of} But bagging costs accuracy: {worse}.", WARNING
     if any(loss.name == "log loss" and _is_too_sure(loss) for loss in losses[1:]):
-        return f"{text} But it is too sure where it is wrong.", WARNING
-    return text, GOOD
+        return f"{answer}. {short_of} But it is too sure where it is wrong.", WARNING
+    return f"{answer}. {text}", GOOD
 
 
-def _of_held_out(cases: dict[str, Verdict], ranking: Ranking | None, covered: Covered | None) -> Iterator[Finding]:
+def _on_unseen(unseen: Unseen, *, compare: bool) -> str:
+    """The error on unseen rows with its interval, next to a constant's; "" if there is none."""
+    if not unseen.errors:
+        return ""
+    last = unseen.errors[-1]
+    first = next((error for error in unseen.errors if error.interval is not None), last) if last.is_root else last
+    interval = f" ({_interval(first)})" if first.interval is not None else ""
+    text = f"On unseen {unseen.noun.plural}, its {first.name} is about {three_digits(first.bagged)}{interval}"
+    against = unseen.against
+    if against is None or not compare:
+        return f"{text}."
+    if unseen.beats is None:
+        enough, noun = against.n_enough, unseen.noun
+        if not enough <= _MOST_TIMES * unseen.n:
+            return f"{text}. That it beats a constant is not clear."
+        return f"{text}. About {about_count(enough):,} {noun.plural} would show whether it beats a constant."
+    size = 2 if last.is_root else 1
+    before, after = last.constant**size, last.bagged**size
+    way = "below" if after < before else "above"
+    share = (
+        f"{percent(abs(after / before - 1))} {way} a constant's" if before > 0 else f"{way} a constant's, which is 0"
+    )
+    return f"{text}, and its squared error is {share}." if last.is_root else f"{text}, {share}."
+
+
+def _of_held_out(
+    cases: dict[str, Verdict],
+    ranking: Ranking | None,
+    covered: Covered | None,
+    losses: tuple[Loss, ...],
+    unseen: Unseen | None,
+) -> Iterator[Finding]:
     """What the held-out rows themselves show that is suspicious."""
-    if TOO_FEW in cases and ranking is not None:
+    if losses and unseen is not None and unseen.is_harder and (error := unseen.compared) is not None:
+        held = float(losses[0].bagged.mean()) * losses[0].unit
+        here = three_digits(math.sqrt(held) if error.is_root else held)
+        text = (
+            f"The held-out rows seem to differ from the training rows: the {error.name} is {here} there, and "
+            f"{three_digits(error.bagged)} at training rows that were left out."
+        )
+        yield Finding(HARDER, text, "Find out how the held-out rows differ from the training rows.")
+    if TOO_FEW in cases and ranking is not None and ranking.are_few:
         yield Finding(TINY, f"The hold-out is tiny: {_held_out(ranking)}{_few_of(ranking)}.", cases[TOO_FEW].advice)
     if low := _of_coverage(covered):
         action = "Find out how the held-out rows differ from the training rows. Until then, do not rely on intervals."
@@ -699,7 +833,11 @@ def _of_held_out(cases: dict[str, Verdict], ranking: Ranking | None, covered: Co
 
 
 def _suspicious(
-    checks: Checks, found: tuple[Finding, ...], ranking: Ranking | None, covered: Covered | None
+    checks: Checks,
+    found: tuple[Finding, ...],
+    ranking: Ranking | None,
+    covered: Covered | None,
+    unseen: Unseen | None,
 ) -> tuple[str, str]:
     """What was found that is suspicious, and otherwise what was looked for."""
     if found:
@@ -707,7 +845,8 @@ def _suspicious(
         also = f" Also found: {', '.join(others)}." if others else ""
         return f"{found[0].text}{also}", WARNING
     made = [name for name in CHECKS if name in checks.made]
-    made += [name for name, of in ((TINY, ranking), (COVERAGE, covered)) if of is not None]
+    harder = None if unseen is None else unseen.is_harder
+    made += [name for name, of in ((TINY, ranking), (COVERAGE, covered), (HARDER, harder)) if of is not None]
     left = [name for name in CHECKS if name not in checks.made]
     missing = f" Not checked: {', '.join(left)}." if left else ""
     if not made:
@@ -775,17 +914,22 @@ def _review(decisions: Any) -> str:
 
 
 def _next(
-    cases: dict[str, Verdict], found: tuple[Finding, ...], losses: tuple[Loss, ...], decisions: Any, stable: str
+    cases: dict[str, Verdict],
+    found: tuple[Finding, ...],
+    losses: tuple[Loss, ...],
+    unseen: Unseen | None,
+    decisions: Any,
+    stable: str,
 ) -> tuple[str, str]:
     """The one thing to do first: about the data, then about accuracy, then about stability."""
     if found and (NO_BETTER not in cases or found[0].check != COVERAGE):
         return found[0].action, WARNING
-    if not losses:
+    if not losses and (unseen is None or unseen.beats is None):
         return "Measure its accuracy before you use it: these numbers do not say whether it predicts.", UNKNOWN
-    for case in (NO_BETTER, ONLY_RANKS, COSTS_ACCURACY):
+    for case, status in ((TOO_FEW, UNKNOWN), (NO_BETTER, WARNING), (ONLY_RANKS, WARNING), (COSTS_ACCURACY, WARNING)):
         if case in cases:
-            return cases[case].advice, WARNING
-    if _was_larger(losses[0]):
+            return cases[case].advice, status
+    if losses and _was_larger(losses[0]):
         return f"Hold out more rows before you use it: {_above_base(losses[0])}, which may be chance.", UNKNOWN
     if any(loss.name == "log loss" and _is_too_sure(loss) for loss in losses[1:]):
         return _calibrate(losses), WARNING

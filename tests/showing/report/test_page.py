@@ -30,6 +30,7 @@ from stablebag import (
     leave_one_out,
     predict_interval,
 )
+from stablebag._wording import rounded_down, rounded_up
 from stablebag.measuring import Perturbations
 from stablebag.measuring.suspects import InfluentialRow, Suspects, UnusualRow
 from stablebag.models.fitted import Fitted
@@ -550,9 +551,12 @@ def test_data_as_read_can_be_written_as_json():
     assert data.to_dict()["conclusion"] == data.conclusion()
 
 
-def test_the_error_of_numbers_has_an_interval_and_that_of_classes_a_standard_error(diabetes, cancer, tmp_path):
-    write(tmp_path / "numbers.html", diabetes[0])
-    write(tmp_path / "classes.html", cancer)
-    assert "the 95% interval for new rows like these is from " in (tmp_path / "numbers.html").read_text()
-    assert "of the bagged model is " in (tmp_path / "classes.html").read_text()
-    assert "(standard error " in (tmp_path / "classes.html").read_text()
+def test_the_report_has_errors_on_unseen_rows_with_their_intervals(diabetes, cancer, tmp_path):
+    for result, name in ((diabetes[0], "root mean squared error"), (cancer, "Brier score")):
+        write(tmp_path / "page.html", result)
+        text = (tmp_path / "page.html").read_text()
+        low, high = result.unseen.errors[-1].ends()
+        assert name in text
+        assert f"{rounded_down(low, digits=3)} to {rounded_up(high, digits=3)}" in text
+        assert "Errors on unseen rows, estimated at" in text
+        assert "That is assumed" in text

@@ -594,7 +594,7 @@ def _text(value: Any) -> str:
 _MOST_COLUMNS = 40  # of the table of columns
 MOST_INFLUENTIAL = "most influential"  # the list of rows where no test was made
 _CLEARLY = 2.0  # times the bagging noise: rows of that list with smaller changes are not named
-_FIRST_HEADS = {"changes": "change", "scores": "score", "guarantees": "change"}
+_FIRST_HEADS = {"errors": "error", "changes": "change", "scores": "score", "guarantees": "change"}
 
 
 @dataclass(frozen=True, eq=False)
