@@ -272,10 +272,10 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> bool
     if (path := options["output"]) is not None:
         from stablebag.showing.report.page import write
 
-        failed, held = ([each.sentence for each in outcomes if each.passed is passed] for passed in (False, True))
+        required = tuple(outcome.sentence for outcome in sorted(outcomes, key=lambda each: each.passed))
         with progress(f"Writing {path.name}"):
-            write(path, result, colophon=colophon, data=rows.as_read, rows=rows.X, warnings=(*failed, *rows.warnings),
-                  notes=(*rows.notes, *rows.remarks, *held))  # fmt: skip
+            write(path, result, colophon=colophon, data=rows.as_read, rows=rows.X, notes=(*rows.notes, *rows.remarks),
+                  warnings=rows.warnings, requirements=required)  # fmt: skip
         say(console, f"Report: {path}")
     if (path := options["save"]) is not None and rows.reading is not None:
         with progress(f"Saving the model to {path.name}"):

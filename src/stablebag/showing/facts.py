@@ -816,14 +816,14 @@ class Known(NamedTuple):
 
 
 _CHANGE, _BOTH, _BOUND = ("prediction", "probability"), ("bagged", "base"), ("proved", "measured")
-_MATCHED = "the bagged model was not refitted without rows (--matched, for a table in memory)"
+_MATCHED = "it takes refits of the bagged model (--matched), which need the table in memory"
 _TARGETS = "it takes held-out rows with targets"
 _NO_NOISE = "no bagging noise is known"
 _DECISIONS = ("n_held_out", "decisions")
 KNOWN: dict[str, Known] = {
     "typical change": Known(
         "root mean square of how much predictions change without one row", _CHANGE, _BOTH,
-        f"{_MATCHED}, so only 'typical change with infinitely many bags' is known",
+        f"{_MATCHED}; 'typical change with infinitely many bags' does not",
     ),
     "bagging noise": Known(
         "part of the typical change that comes from drawing bags at random", _CHANGE, needs=_NO_NOISE
