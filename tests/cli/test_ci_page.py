@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ci.md").read_text()
-NEEDED = shutil.which("git") is None or shutil.which("bash") is None
+NEEDED = os.name == "nt" or shutil.which("git") is None or shutil.which("bash") is None
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(NEEDED, reason="The steps need git and bash.")]
 
 

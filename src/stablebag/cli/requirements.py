@@ -147,7 +147,7 @@ class Requirement:
                 break
         written = rounded * 100 if self.in_percent else rounded
         size, text = abs(float(written)), f"{written.normalize():,f}"
-        text = text if size == 0 or _AS_WRITTEN[0] <= size < _AS_WRITTEN[1] else f"{float(written):g}"
+        text = text if size == 0 or _AS_WRITTEN[0] <= size < _AS_WRITTEN[1] else str(written.normalize()).lower()
         return f"{text}%" if self.in_percent else text
 
 
