@@ -78,6 +78,9 @@ def test_steps_of_the_workflow_pass_and_fail_as_the_page_says(repository):
     assert all(
         each["passed"] for each in json.loads((folder / "reports" / "stability.json").read_text())["requirements"]
     )
+    assert run("git checkout --quiet HEAD^").returncode == 0
+    assert run(compare).returncode == 128  # without a version before, nothing is claimed to hold
+    assert run("git checkout --quiet main").returncode == 0
     # In the next version, half of the outcomes are those of other patients.
     mixed, half = frame.copy(), np.arange(len(frame)) % 2 == 0
     mixed.loc[half, "outcome"] = np.random.default_rng(0).permutation(frame["outcome"][half].to_numpy()) + 200

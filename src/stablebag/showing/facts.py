@@ -837,14 +837,16 @@ KNOWN: dict[str, Known] = {
     "largest change": Known("largest change that was seen", _CHANGE, _BOTH, _MATCHED, can_only_grow=True),
     "coverage": Known("share of held-out targets in their intervals", ("share",), needs=_TARGETS, task="regression"),
     "guaranteed change": Known(
-        "bags reused: what all but a share --delta of the rows do not exceed, at the worst test point", _CHANGE, _BOUND
+        "proved, bags reused: what all but a share --delta of the rows do not exceed, at the worst test point",
+        _CHANGE, _BOUND,
     ),
-    "guaranteed mean change": Known("bags reused: mean over rows, at the worst test point", _CHANGE, _BOUND),
-    "guaranteed largest change": Known("bags reused: largest change, at the worst test point", _CHANGE, _BOUND),
+    "guaranteed mean change": Known("proved, bags reused: mean over rows, at the worst test point", _CHANGE, _BOUND),
+    "guaranteed largest change": Known("proved, bags reused: largest change, at the worst test point", _CHANGE, _BOUND),
     "guaranteed change of a refit": Known(
-        "refitted with new bags: what all but a share --delta of the rows do not exceed", _CHANGE, _BOUND[:1]
+        "proved, refits: what all but a share --delta of the rows do not exceed, on average over seeds",
+        _CHANGE, _BOUND[:1],
     ),
-    "guaranteed mean change of a refit": Known("refitted: mean over rows", _CHANGE, _BOUND, _MATCHED),
+    "guaranteed mean change of a refit": Known("proved, refits: mean over rows", _CHANGE, _BOUND, _MATCHED),
     "flips": Known(
         "decisions that flip if the model is refitted without one row", ("share",), ("bagged",), _MATCHED,
         "classification", True, _DECISIONS,
