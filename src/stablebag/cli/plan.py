@@ -54,8 +54,8 @@ def plan_command(
     """Find bags for a guarantee that you name.
 
     The guarantee: at any test point, at most a share --delta of the rows changes the prediction by more than --epsilon
-    when left out. Or, with --error-width: an interval of this width contains the error of the fitted model on new rows,
-    for a loss from 0 to --upper.
+    when left out. Or, with --error-width: with probability --confidence, an interval of this width contains the error
+    of the fitted model on new rows, for a loss from 0 to --upper.
 
     \b
     Examples:

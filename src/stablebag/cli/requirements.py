@@ -142,8 +142,7 @@ class Requirement:
         for digits in range(_FEWEST_DIGITS, 18):
             context = Context(prec=digits, rounding=ROUND_CEILING if kind == "proved" else ROUND_HALF_EVEN)
             rounded = Decimal(value) if "count" in self.known.units else context.create_decimal(repr(value + 0.0))
-            close = float(rounded)
-            if self.holds(close) == self.holds(value) and (close != self.limit or value == self.limit):
+            if self.holds(float(rounded)) == self.holds(value):
                 break
         written = rounded * 100 if self.in_percent else rounded
         size, text = abs(float(written)), f"{written.normalize():,f}"
