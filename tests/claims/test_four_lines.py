@@ -289,7 +289,7 @@ def test_the_error_on_unseen_rows_is_stated_with_its_interval_and_next_to_a_cons
     assert told("better groups").startswith("Yes. On unseen groups, its mean absolute error")
     assert told("worse") == f"Partly. {error}, and its squared error is 40% above a constant's. But it {ranks[3:]}"
     assert told("worse", "noise") == f"No. {error}, and its squared error is 40% above a constant's."
-    below = "Its squared error is 76.1% below that of a constant prediction."
+    below = "There, its squared error is 76.1% below that of a constant prediction."
     assert told("not clear") == f"Yes. {error}. {ranks} {below}"  # the held-out rows are clear
     many = "About 5,700 rows would show whether it beats a constant."
     assert told("not clear", "few rows") == f"Not known. {error}. {many}"

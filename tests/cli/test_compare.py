@@ -1,13 +1,12 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from stablebag import BaggedRegressor, Subbagging, compare_versions
-from stablebag.cli import compare
 from stablebag.showing.report.change_page import ChangeFooter, write_change
-from stablebag.tables.text import TableError
 
 QUICK = ("--n-bags", 60, "--bag-size", 30, "--jobs", 1)
 
@@ -105,21 +104,31 @@ def test_the_numbers_are_those_of_the_library(run, versions, tmp_path):
 
 
 def test_requirements_that_do_not_hold_end_with_code_3(run, versions, tmp_path):
-    report = tmp_path / "change.html"
-    result = run(*arguments(versions, "risk", "--no-parts", "--require", "changed<=1%", "--output", report))
+    report, numbers = tmp_path / "change.html", tmp_path / "change.json"
+    written = ("--output", report, "--json", numbers)
+    result = run(*arguments(versions, "risk", "--no-parts", "--require", "changed<=1%", *written))
     assert result.exit_code == 3
-    assert "Required changed<=1%, but" in words(result)
-    assert "Required changed&lt;=1%, but" in report.read_text()
-    assert run(*arguments(versions, "risk", "--no-parts", "--require", "changed<=100%")).exit_code == 0
+    assert result.output.strip().split("\n")[-1].startswith("Required changed<=1%, but it is ")
+    assert "Required changed&lt;=1%, but it is" in report.read_text()
+    found = json.loads(numbers.read_text())
+    (required,) = found["requirements"]
+    assert required["value"] == found["n_beyond_noise"] / found["n_points"]
+    assert (required["limit"], required["kind"], required["passed"]) == (0.01, "estimated", False)
+    count = found["n_beyond_noise"]
+    exact = ("--require", f"changed<={count}", "--require", f"changed >= {count}", "--require", "changed<=100%")
+    assert run(*arguments(versions, "risk", "--no-parts", *exact)).exit_code == 0
+    assert run(*arguments(versions, "risk", "--no-parts", "--require", f"changed<{count}")).exit_code == 3
     result = run(
         *arguments(versions, "class", "--no-parts", "--require", "decisions <= 0", "--require", "changed<=350")
     )
     assert result.exit_code == 3
-    assert "decisions changed" in words(result)
-    result = run(*arguments(versions, "risk", "--require", "changed<5"))
+    assert re.search(r"Required decisions <= 0, but it is \d+ of 350 decisions \(measured\)\.$", words(result))
+    result = run(*arguments(versions, "risk", "--require", "chnged<5"))
     assert result.exit_code == 2
-    assert "--require is 'changed<=5%'" in words(result)
-    assert "for classes" in words(run(*arguments(versions, "risk", "--no-parts", "--require", "decisions<=5%")))
+    assert "Did you mean 'changed'?" in words(result)
+    result = run(*arguments(versions, "risk", "--no-parts", "--require", "decisions<=5%"))
+    assert result.exit_code == 3
+    assert "this was not measured: it is for classes, and the target has numbers" in words(result)
 
 
 def test_a_deletion_request_says_what_was_removed_and_that_a_fresh_fit_is_the_same(run, versions, tmp_path):
@@ -250,11 +259,3 @@ def test_names_of_the_data_cannot_become_code_in_the_report(tmp_path):
     assert "&lt;script&gt; &gt;" in page
     with pytest.raises(TypeError, match="the result of compare_versions"):
         write_change(tmp_path / "r.html", old)
-
-
-def test_requirements_are_read():
-    for text in ("changed<=5%", "decisions<=0", " changed <= 2.5 % "):
-        assert callable(compare._requirement(text))
-    for text in ("changed", "changed>=5%", "moved<=3", "changed<=-1"):
-        with pytest.raises(TableError):
-            compare._requirement(text)

@@ -100,3 +100,44 @@ def test_plan_for_a_retraining_says_what_decides(run):
     numbers = json.loads(run(*asked, "--json").output)
     assert (numbers["n_bags"], numbers["n_left"]) == (found.n_bags, 100)
     assert run(*asked[:-1], 0).exit_code == 2
+
+
+def test_plan_for_the_width_of_an_error_interval_is_the_one_of_the_library(run):
+    result = run("plan", "--n-samples", 1000, "--error-width", 0.3)
+    assert result.exit_code == 0, result.output
+    found = plan(1000, error_width=0.3)
+    assert words(result) == " ".join(str(found).split())
+    more = ("--confidence", 0.9, "--lipschitz", 0.5, "--upper", 2, "--range-length", 3, "--max-bags", 2000,
+            "--max-bag-size", 40, "--scheme", "subbagging")  # fmt: skip
+    numbers = json.loads(run("plan", "--n-samples", 5000, "--error-width", 0.7, *more, "--json").output)
+    found = plan(5000, error_width=0.7, confidence_level=0.9, lipschitz=0.5, upper=2.0, range_length=3.0, max_bags=2000,
+                 max_bag_size=40)  # fmt: skip
+    assert (numbers["bag_size"], numbers["n_bags"], numbers["width"]) == (
+        found.scheme.bag_size,
+        found.n_bags,
+        found.width,
+    )
+    assert numbers["bag_size"] <= 40
+    assert numbers["width"] <= numbers["error_width"] == 0.7
+    assert (numbers["confidence_level"], numbers["lipschitz"], numbers["upper"]) == (0.9, 0.5, 2.0)
+    assert {each["share_in_bag"]: each["n_samples"] for each in numbers["enough_rows"]} == found.rows
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "Give --epsilon and --delta"),
+        (("--epsilon", 0.1), "Give --delta"),
+        (("--error-width", 0.2, "--epsilon", 0.1), "--epsilon is about stability, and --error-width about the error"),
+        (("--error-width", 0.2, "--churn", 0.1), "--churn is about stability"),
+        (("--error-width", 0.2, "--scheme", "classical"), "for subbagging only, got --scheme classical"),
+        (("--epsilon", 0.1, "--delta", 0.1, "--upper", 2), "--upper needs --error-width"),
+        (("--epsilon", 0.1, "--delta", 0.1, "--confidence", 0.9), "--confidence needs --error-width"),
+        (("--error-width", 0.01), "No bags of 1,000 rows"),
+        (("--error-width", -1), "error_width"),
+    ],
+)
+def test_options_of_two_kinds_of_plans_do_not_mix(run, options, said):
+    result = run("plan", "--n-samples", 1000, *options)
+    assert result.exit_code == 2
+    assert said in words(result)

@@ -6,10 +6,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import parquet_files
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
     Certificate,
+    ParquetTable,
     Subbagging,
     certify,
     leave_one_out,
@@ -17,7 +19,7 @@ from stablebag import (
 )
 from stablebag import leave_one_out_refit as refit
 from stablebag.models.fitted import fitted as fitted_model
-from stablebag.showing.facts import guarantees, json_name
+from stablebag.showing.facts import KNOWN, guarantees, json_name, known_score
 from stablebag.showing.report.page import Colophon
 from stablebag.showing.study import study
 
@@ -142,6 +144,57 @@ def test_errors_on_unseen_rows_are_those_of_the_bags_without_each_row(diabetes, 
     assert lead.kind == "estimated"
     assert lead["low"] > 0
     assert lead.value == pytest.approx(classes["Brier score on unseen rows"]["constant"] - brier.value)
-    of_groups = visits[0].facts()["mean absolute error on unseen groups"]
+    of_groups = visits[0].facts()["mean absolute error on unseen rows"]
     interval = leave_one_out_error(visits[0].model, "absolute").interval()
     assert (of_groups["bagged"], of_groups["low"]) == (interval.value, interval.low)
+
+
+def test_names_of_facts_are_declared_with_their_numbers(diabetes, cancer, visits, tmp_path):
+    """A fact that is not declared cannot be required; a declared one that no study has can only fail."""
+    parquet_files.one_file(tmp_path, parquet_files.rows())
+    on_disk = ParquetTable(tmp_path / "all.parquet", target="kind", columns=["x", "z"], max_memory=4000)
+    tree = BaggedClassifier(DecisionTreeClassifier(max_depth=2), scheme=Subbagging(20), n_bags=30, random_state=0)
+    rows = np.arange(0, on_disk.n_samples, 7)
+    whole = study(tree, on_disk, None, on_disk.take(rows), n_points=3)
+    X, y = load_diabetes(return_X_y=True)
+    many = BaggedRegressor(DecisionTreeRegressor(max_depth=3), scheme=Subbagging(0.1), n_bags=400, random_state=0)
+    calm = study(many, X[:100], y[:100], X[100:300], y[100:300], n_refits=9, n_matched=0, n_points=3)
+    studies = [diabetes[0], cancer, visits[0], whole, calm]
+    seen = {}
+    for made in studies:
+        facts = made.facts()
+        scores = {fact.name for fact in facts.section("scores").facts} - set(KNOWN)
+        for fact in facts:
+            known = known_score("r2") if fact.name in scores else KNOWN[fact.name]
+            assert fact.unit in known.units, fact.name
+            assert known.task in ("", made.task), fact.name
+            assert fact.value is fact.numbers[known.columns[0]], fact.name
+            if known.counted is not None:
+                count = fact.value * fact.details[known.counted[0]]
+                assert count == pytest.approx(round(count), abs=1e-9)
+            seen.setdefault(fact.name, set()).update(
+                column for column in known.columns if not np.isnan(fact.numbers.get(column, np.nan))
+            )
+    for name, known in KNOWN.items():
+        assert seen.get(name, set()) == set(known.columns), name
+
+
+def test_a_number_that_is_not_the_main_one_has_its_own_kind(diabetes, cancer):
+    for made in (diabetes[0], cancer):
+        for fact in made.facts():
+            kinds = {column: fact.kind_of(column) for column in fact.numbers}
+            assert {kinds.get(column, "measured") for column in ("base", "constant", "measured")} == {"measured"}
+            main = next(column for column in ("proved", "bagged", "value") if column in fact.numbers)
+            assert kinds[main] == fact.kind
+    error = cancer.facts()["Brier score on unseen rows"]
+    assert [error.kind_of(name) for name in ("bagged", "low", "proved_low")] == ["estimated", "estimated", "proved"]
+    assert diabetes[0].facts()["guaranteed change"].kind_of("proved") == "proved"
+
+
+def test_largest_change_says_over_how_many_rows(diabetes):
+    made = diabetes[0]
+    largest = made.facts()["largest change"]
+    refitted = made.compared.refitted
+    assert largest.details["bagged_rows"] == len(refitted.rows)
+    assert largest["bagged"] == refitted.values.max()
+    assert largest.details["base_rows"] <= 15

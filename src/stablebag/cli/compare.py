@@ -2,11 +2,10 @@
 
 import hashlib
 import json
-import re
 import shlex
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import click
 import numpy as np
 from rich.console import Console
 
-from stablebag._wording import ROWS, about_time, percent, printable
+from stablebag._wording import ROWS, about_time, printable
 from stablebag._writing import refuse_ending, refuse_unwritable, whole, write_text
 from stablebag.cli.options import (
     BAGS,
@@ -32,10 +31,9 @@ from stablebag.cli.options import (
     scheme_options,
 )
 from stablebag.cli.printing import open_console, print_warnings, progress, progress_console, say
+from stablebag.cli.requirements import FAILED, Outcome, Vocabulary, require_option, say_outcomes
 
-_REQUIREMENT = re.compile(r"(changed|decisions)\s*<=\s*(\d+(?:\.\d+)?)\s*(%?)")
 _TOPICS = {"who": "Who", "noise": "Noise", "why": "Why", "guarantee": "Guarantee"}
-_FAILED = 3  # the exit code if a requirement does not hold
 
 
 def _options(command: Any) -> Any:
@@ -66,8 +64,7 @@ def _options(command: Any) -> Any:
         option("--output", metavar="FILE", type=FILE, group=OUTPUT, help="Write the report, such as report.html."),
         option("--table", "table_path", metavar="FILE", type=FILE, group=OUTPUT, help="Write a CSV line per point."),
         option("--json", "json_path", metavar="FILE", type=FILE, group=OUTPUT, help="Write all numbers as JSON."),
-        option("--require", "requirements", metavar="TEXT", multiple=True, group=OUTPUT,
-               help="'changed<=5%' or 'decisions<=20', else exit with 3."),
+        require_option(lambda: _words(), "changed<=5%"),
         option("--parts/--no-parts", default=True, help="Split the change into rows left and new."),
         option("--trust", multiple=True, metavar="TYPE", help="Type in saved models to trust. Can be repeated."),
     ]  # fmt: skip
@@ -102,7 +99,6 @@ def compare(ctx: click.Context, **options: Any) -> None:
     from stablebag.tables.text import TableError
 
     old, new, forgotten = options["old"], options["new"], options["forget"]
-    required = [_requirement(text) for text in options["requirements"]]
     refuse_ending(options["output"], "--output", ".html", ".htm")
     refuse_ending(options["table_path"], "--table", ".csv")
     for path in (options["output"], options["json_path"], options["table_path"]):
@@ -132,34 +128,43 @@ def compare(ctx: click.Context, **options: Any) -> None:
             say(console, f"{_TOPICS[name]}: {' '.join(sentences)}")
     for note in made.notes:
         say(console, note)
-    failed = [sentence for check in required if (sentence := check(found))]
-    _write(console, found, made, options, failed)
-    for sentence in failed:
-        say(console, sentence)
-    if failed:
-        ctx.exit(_FAILED)
+    task = "regression" if found.decisions is None else "classification"
+    outcomes = [required.check(_facts(found), task) for required in options["requirements"]]
+    _write(console, found, made, options, outcomes)
+    if not say_outcomes(console, outcomes):
+        ctx.exit(FAILED)
 
 
-def _requirement(text: str) -> Any:
-    """Read a requirement; return a function that says in a sentence that it does not hold, or returns ""."""
-    from stablebag.tables.text import TableError
+def _words() -> Vocabulary:
+    """What can be required of a comparison."""
+    from stablebag.showing.facts import Known
 
-    read = _REQUIREMENT.fullmatch(text.strip())
-    if read is None:
-        raise TableError(f"--require is 'changed<=5%' or 'decisions<=20', with or without %. Got {text!r}.")
-    name, limit, is_share = read[1], float(read[2]), bool(read[3])
+    known = {
+        "changed": Known("points whose prediction changed beyond noise", ("share",), counted=("n_points", "points")),
+        "decisions": Known(
+            "points whose predicted class changed", ("share",), task="classification", counted=("n_points", "decisions")
+        ),
+        "typical change": Known(
+            "root mean square of the changes, bagging noise included", ("prediction", "probability")
+        ),
+    }
+    return Vocabulary(
+        "changed<=5%", known, note="For example, 'changed<=5%' and 'changed<=20' are a share and a number."
+    )
 
-    def check(found: Any) -> str:
-        if name == "decisions" and found.decisions is None:
-            raise TableError("--require decisions is for classes, and the target has numbers. Use changed.")
-        count = int(found.changed_decisions.sum()) if name == "decisions" else found.n_beyond_noise
-        share = count / found.n_points
-        what = "decisions changed" if name == "decisions" else "points changed beyond noise"
-        if (100 * share if is_share else count) <= limit:
-            return ""
-        return f"Required {text.strip()}, but {count:,} of {found.n_points:,} {what} ({percent(share)})."
 
-    return check
+def _facts(found: Any) -> Iterator[Any]:
+    """Yield the facts of a comparison that can be required."""
+    from stablebag.showing.facts import ESTIMATED_KIND, MEASURED, Fact
+
+    n = {"n_points": found.n_points}
+    beyond = "points changed beyond noise"  # how large the noise is was estimated
+    yield Fact("changed", beyond, ESTIMATED_KIND, {"bagged": found.n_beyond_noise / found.n_points}, "share", details=n)
+    size, unit = found.to_dict()["typical_change"], "prediction"
+    if found.decisions is not None:
+        share, unit = float(found.changed_decisions.mean()), "probability"
+        yield Fact("decisions", "decisions changed", MEASURED, {"bagged": share}, "share", details=n)
+    yield Fact("typical change", "typical change", MEASURED, {"bagged": size}, unit)
 
 
 # ------------------------------------------------------------------------------------------------- what is compared
@@ -511,7 +516,9 @@ def _blocks(column: str, rows: list[Any]) -> dict[Any, Any]:
 # ------------------------------------------------------------------------------------------------------------- results
 
 
-def _write(console: Console, found: Any, made: _Made, options: Mapping[str, Any], failed: list[str]) -> None:
+def _write(console: Console, found: Any, made: _Made, options: Mapping[str, Any], outcomes: list[Outcome]) -> None:
+    failed = [outcome.sentence for outcome in outcomes if not outcome.passed]
+    held = [outcome.sentence for outcome in outcomes if outcome.passed]
     command = "stablebag " + shlex.join(sys.argv[1:])
     if (path := options["json_path"]) is not None:
         written = {
@@ -520,7 +527,7 @@ def _write(console: Console, found: Any, made: _Made, options: Mapping[str, Any]
             "warnings": made.warnings,
             "notes": made.notes,
             "about": dict(made.facts),
-            "failed_requirements": failed,
+            "requirements": [outcome.to_dict() for outcome in outcomes],
         }
         write_text(path, json.dumps(written, indent=1, default=str) + "\n")
         say(console, f"The numbers are in {path}.")
@@ -535,5 +542,5 @@ def _write(console: Console, found: Any, made: _Made, options: Mapping[str, Any]
         title = f"{made.target}: {options['old'].name} {other}"
         footer = ChangeFooter(title, made.target, tuple(made.facts), command)
         with progress(f"Writing {path.name}"):
-            write_change(path, found, footer=footer, warnings=[*failed, *made.warnings], notes=made.notes)
+            write_change(path, found, footer=footer, warnings=[*failed, *made.warnings], notes=[*made.notes, *held])
         say(console, f"The report is in {path}.")

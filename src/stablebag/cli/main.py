@@ -50,6 +50,7 @@ _FLAGS = {
     "random_state": "--seed",
     "n_refits": "--refits",
     "n_matched": "--matched",
+    "confidence_level": "--confidence",
 }  # others have the name of the parameter
 
 

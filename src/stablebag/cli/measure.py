@@ -12,6 +12,7 @@ from typing import Any
 import click
 import numpy as np
 import pandas as pd
+from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import train_test_split
 
 from stablebag._wording import GROUPS, ROWS
@@ -39,13 +40,23 @@ from stablebag.cli.printing import (
     progress,
     say,
 )
+from stablebag.cli.requirements import FAILED, Vocabulary, require_option, say_outcomes
 from stablebag.cli.saving import check_can_save, save_model
 from stablebag.cli.training import make_learner, parse_parameters
 from stablebag.models.caching import keep_fits
 from stablebag.models.estimators import BaggedClassifier, BaggedRegressor
 from stablebag.models.rows import RowSource
+from stablebag.showing.facts import KNOWN, known_score
 from stablebag.showing.report.page import Colophon
-from stablebag.showing.scores import SPANS, checked_metric
+from stablebag.showing.scores import (
+    CLASSIFICATION,
+    IMBALANCED,
+    REGRESSION,
+    SHORT_NAMES,
+    SPANS,
+    checked_metric,
+    score_of_metric,
+)
 from stablebag.showing.study import study
 from stablebag.showing.verdict import CHECKS, COPIES, LEAKS, NO_CHECKS, REPEATED, TIME, Checks, Finding
 from stablebag.tables import leakage
@@ -67,6 +78,7 @@ _SPANS = (6, 20)  # fewest and most spans of time to compare accuracy over; one 
 @save_option
 @option("--metric", "metrics", metavar="NAME", group=OUTPUT, multiple=True, default_text="by task",
         help="Score, such as r2. Can be repeated.")  # fmt: skip
+@require_option(lambda: _words(), "flips<=1%")
 @option("--verbose", is_flag=True, group=OUTPUT, help="Print every number, reason and column.")
 @option("--refits", metavar="N", default="auto", default_text="auto", callback=number_or_auto(1),
         help="Refits of the base model.")  # fmt: skip
@@ -78,7 +90,8 @@ _SPANS = (6, 20)  # fewest and most spans of time to compare accuracy over; one 
         help="Share of rows that may exceed a guarantee.")  # fmt: skip
 @option("--cache", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
         help="Keep fits here, to resume after Ctrl-C.")  # fmt: skip
-def measure(**options: Any) -> None:
+@click.pass_context
+def measure(ctx: click.Context, **options: Any) -> None:
     """Measure on a table whether a model predicts and is stable.
 
     Fits a model and its bagged version, leaves out single rows, and prints four lines that say what to do, with the
@@ -93,11 +106,37 @@ def measure(**options: Any) -> None:
       stablebag measure visits.csv --target outcome --group patient_id
       stablebag measure 'sales/*.parquet' --target price --max-memory 2GB
     """
-    measure_table(options, "stablebag " + shlex.join(sys.argv[1:]))
+    if not measure_table(options, "stablebag " + shlex.join(sys.argv[1:])):
+        ctx.exit(FAILED)
 
 
-def measure_table(options: Mapping[str, Any], command: str) -> None:
-    """Run `stablebag measure` with these options; the report quotes the command."""
+def _words() -> Vocabulary:
+    """What can be required: the facts of a study, and all scores."""
+    names = {score_of_metric(metric): metric for metric in get_scorer_names()}
+    scores = {score: known_score(metric) for score, metric in names.items()}
+    usual = [score_of_metric(metric) for metric in (*REGRESSION, *CLASSIFICATION, *IMBALANCED)]
+    others = {metric: score for score, metric in names.items()}
+    others |= {short: score_of_metric(metric) for short, metric in SHORT_NAMES.items()}
+    note = (
+        "A name with a point means another number: 'typical change.base<=2'. Other scores are facts with --metric. "
+        "Changes have the unit of the prediction; those of classes are distances between vectors of probabilities. "
+        "With --group, facts are about leaving out a group."
+    )
+    return Vocabulary("flips<=1%", {**KNOWN, **{score: scores[score] for score in usual}}, scores, others, note)
+
+
+def _check_scores(options: Mapping[str, Any]) -> None:
+    """Raise an error if a required score is not among those that are measured."""
+    names = {score_of_metric(metric): metric for metric in get_scorer_names()}
+    measured = {score_of_metric(metric) for metric in options["metrics"] or (*REGRESSION, *CLASSIFICATION, *IMBALANCED)}
+    for required in options["requirements"]:
+        if required.name in names and required.name not in measured:
+            raise TableError(f"--require {required.text!r} needs a score that is not measured. Add --metric "
+                             f"{names[required.name]}.")  # fmt: skip
+
+
+def measure_table(options: Mapping[str, Any], command: str) -> bool:
+    """Run `stablebag measure` with these options; the report quotes the command. Return whether requirements hold."""
     table, test = options["table"], options["test"]
     refuse_ending(options["output"], "--output", ".html", ".htm")
     for path in (options["output"], options["json_path"]):
@@ -105,11 +144,12 @@ def measure_table(options: Mapping[str, Any], command: str) -> None:
     check_can_save(options["save"], *paths_of(table), test)
     for metric in options["metrics"]:
         checked_metric(metric)
+    _check_scores(options)
     scheme_of(options["scheme"], options["bag_size"])  # raises an error for a wrong size
     rows = _read(options)
     for metric in options["metrics"]:
         checked_metric(metric, rows.task)
-    run_study(rows, options, command)
+    return run_study(rows, options, command)
 
 
 @dataclass(frozen=True)
@@ -168,8 +208,11 @@ class StudyRows:
         return "Row 0 is the first row of the data." if self.as_read is None else self.as_read.row_numbers
 
 
-def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None:
-    """Study rows with the options of `measure`, print the facts, and write the requested files."""
+def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> bool:
+    """Study rows with the options of `measure`, print the facts, and write the requested files.
+
+    Returns whether all requirements hold.
+    """
     for name in ("output", "json_path"):
         refuse_unwritable(options[name])
     console, in_files = open_console(), isinstance(rows.X, RowSource)
@@ -201,6 +244,9 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
         )
     result = replace(result, checks=rows.checks)
     facts = result.facts()
+    outcomes = [
+        required.check(facts, rows.task, result.noun, result.n_samples) for required in options.get("requirements", ())
+    ]
     print_study(
         console,
         facts,
@@ -218,16 +264,18 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
     colophon = Colophon.of(result, data=name_of(options["table"]), target=options["target"], command=command)
     if (path := options["json_path"]) is not None:
         read = {} if rows.as_read is None else {"data": rows.as_read.to_dict()}
-        written = {"warnings": list(rows.warnings), **facts.to_dict(), "task": rows.task, "delta": options["delta"]}
+        written = {"warnings": list(rows.warnings), **facts.to_dict(), "task": rows.task, "delta": options["delta"],
+                   "requirements": [outcome.to_dict() for outcome in outcomes]}  # fmt: skip
         written |= {**colophon.to_dict(), **read, "row_numbers": rows.row_numbers}
         write_text(path, json.dumps(written, indent=1) + "\n")
         say(console, f"Numbers: {path}")
     if (path := options["output"]) is not None:
         from stablebag.showing.report.page import write
 
+        required = tuple(outcome.sentence for outcome in sorted(outcomes, key=lambda each: each.passed))
         with progress(f"Writing {path.name}"):
             write(path, result, colophon=colophon, data=rows.as_read, rows=rows.X, notes=(*rows.notes, *rows.remarks),
-                  warnings=rows.warnings)  # fmt: skip
+                  warnings=rows.warnings, requirements=required)  # fmt: skip
         say(console, f"Report: {path}")
     if (path := options["save"]) is not None and rows.reading is not None:
         with progress(f"Saving the model to {path.name}"):
@@ -237,6 +285,9 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
         say(console, "More: --verbose prints every number, reason and column.")
     console.print()
     print_summary(console, facts)
+    if outcomes:
+        console.print()
+    return say_outcomes(console, outcomes)
 
 
 def _workload(pipeline: Any, rows: StudyRows, options: Mapping[str, Any]) -> Workload:

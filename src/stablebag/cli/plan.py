@@ -11,8 +11,11 @@ from stablebag._wording import count_bags, rounded_up, written_size
 from stablebag.cli.options import BAGS, DATA, OUTPUT, Command, option
 from stablebag.cli.printing import new_table, open_console, say
 from stablebag.proving.certificate import expected_rows
+from stablebag.proving.error_bounds import ErrorPlan
 from stablebag.proving.plan import Plan, plan
 from stablebag.resampling.schemes import SCHEMES
+
+_OF_ERROR = ("n_samples", "width", "error_width", "confidence_level", "lipschitz", "upper", "range_length")
 
 
 @click.command(name="plan", cls=Command)
@@ -21,17 +24,26 @@ from stablebag.resampling.schemes import SCHEMES
         help="Largest minus smallest possible prediction.")  # fmt: skip
 @option("--churn", metavar="SHARE", group=DATA, type=float,
         help="Plan for a retraining: share of rows replaced.")  # fmt: skip
-@option("--epsilon", metavar="CHANGE", group=BAGS, type=float, required=True, help="Largest change by one row.")
-@option("--delta", metavar="SHARE", group=BAGS, type=float, required=True, help="Share of the rows that may exceed it.")
+@option("--epsilon", metavar="CHANGE", group=BAGS, type=float, help="Largest change by one row, with --delta.")
+@option("--delta", metavar="SHARE", group=BAGS, type=float, help="Share of the rows that may exceed --epsilon.")
+@option("--error-width", metavar="WIDTH", group=BAGS, type=float, help="Or: width of an interval for the error.")
 @option("--scheme", metavar="NAME", group=BAGS, type=click.Choice(sorted(SCHEMES)), default_text="each",
         help="Plan for one scheme only.")  # fmt: skip
 @option("--max-bags", metavar="N", group=BAGS, type=int, default=10_000, default_text="10000", help="Most bags.")
 @option("--max-bag-size", metavar="N", group=BAGS, type=int, default_text="all rows but one", help="Largest bag.")
+@option("--confidence", metavar="LEVEL", type=float, default_text="0.95", help="Confidence level of --error-width.")
+@option("--lipschitz", metavar="L", type=float, default_text="1",
+        help="Change of the loss per change of the prediction.")  # fmt: skip
+@option("--upper", metavar="LOSS", type=float, default_text="1", help="Largest possible loss.")
 @option("--json", "as_json", group=OUTPUT, is_flag=True, help="Print JSON instead of tables.")
 def plan_command(
     n_samples: int,
-    epsilon: float,
-    delta: float,
+    epsilon: float | None,
+    delta: float | None,
+    error_width: float | None,
+    confidence: float | None,
+    lipschitz: float | None,
+    upper: float | None,
     max_bags: int,
     max_bag_size: int | None,
     range_length: float,
@@ -42,13 +54,34 @@ def plan_command(
     """Find bags for a guarantee that you name.
 
     The guarantee: at any test point, at most a share --delta of the rows changes the prediction by more than --epsilon
-    when left out.
+    when left out. Or, with --error-width: with probability --confidence, an interval of this width contains the error
+    of the fitted model on new rows, for a loss from 0 to --upper.
 
     \b
-    Example:
+    Examples:
       stablebag plan --n-samples 10000 --epsilon 0.05 --delta 0.05
       stablebag plan --n-samples 10000 --epsilon 0.1 --delta 0.1 --churn 0.01
+      stablebag plan --n-samples 10000 --error-width 0.2
     """
+    of_error = {"confidence_level": confidence, "lipschitz": lipschitz, "upper": upper}
+    if error_width is not None:
+        stray = {"--epsilon": epsilon, "--delta": delta, "--churn": churn}
+        _refuse_stray(stray, "is about stability, and --error-width about the error. Use one of them.")
+        if scheme not in (None, "subbagging"):
+            raise click.UsageError(f"--error-width is planned for subbagging only, got --scheme {scheme}.")
+        chosen = {name: value for name, value in of_error.items() if value is not None}
+        of_width = plan(n_samples, max_bags=max_bags, max_bag_size=max_bag_size, range_length=range_length,
+                        error_width=error_width, **chosen)  # fmt: skip
+        if as_json:
+            click.echo(json.dumps(_numbers_of_error(of_width), indent=1))
+        else:
+            say(open_console(), str(of_width))
+        return
+    stray = {"--confidence": confidence, "--lipschitz": lipschitz, "--upper": upper}
+    _refuse_stray(stray, "needs --error-width, which it describes.")
+    if epsilon is None or delta is None:
+        missing = " and ".join(name for name, value in (("--epsilon", epsilon), ("--delta", delta)) if value is None)
+        raise click.UsageError(f"Give {missing}, for a guarantee about leaving out rows, or --error-width.")
     if churn is not None:
         found = plan(n_samples, epsilon, delta, scheme or "subbagging", max_bags=max_bags, max_bag_size=max_bag_size,
                      range_length=range_length, churn=churn)  # fmt: skip
@@ -85,6 +118,13 @@ def plan_command(
         console.print(_schemes(plans, refusals))
 
 
+def _refuse_stray(given: dict[str, Any], why: str) -> None:
+    """Raise a usage error if one of these options was given."""
+    for name, value in given.items():
+        if value is not None:
+            raise click.UsageError(f"{name} {why}")
+
+
 def _options(found: Plan) -> Table:
     """The ways to get the guarantee with this scheme."""
     table = new_table("")
@@ -116,4 +156,14 @@ def _numbers(found: Plan) -> dict[str, Any]:
         "epsilon": found.certificate.epsilon(found.delta),
         "proof": found.certificate.best(found.delta).proof.words,
         "options": [asdict(option) for option in found.options],
+    }
+
+
+def _numbers_of_error(found: ErrorPlan) -> dict[str, Any]:
+    return {
+        "scheme": str(found.scheme.resolve(found.n_samples)),
+        "bag_size": found.scheme.bag_size,
+        "n_bags": found.n_bags,
+        **{name: getattr(found, name) for name in _OF_ERROR},
+        "enough_rows": [{"share_in_bag": share, "n_samples": n} for share, n in found.rows.items()],
     }

@@ -69,6 +69,14 @@ class Fact:
     def __getitem__(self, column: str) -> float:
         return self.numbers[column]
 
+    def kind_of(self, column: str) -> str:
+        """Return how the number in a column was found; `kind` is that of the main number."""
+        if column in ("measured", "base", "constant"):
+            return MEASURED
+        if column.startswith("proved_"):
+            return PROVED
+        return ESTIMATED_KIND if column in ("low", "high") and self.kind == MEASURED else self.kind
+
     def text(self, column: str) -> str:
         """Return a number as text; "" if there is none."""
         value = self.numbers.get(column, math.nan)
@@ -305,16 +313,18 @@ def changes(compared: Comparison, delta: float = 0.05) -> Iterator[Fact]:
     below = {"bagged": "below the noise"} if compared.limit_rms == 0 and noise > 0 else {}
     limit = {"base": compared.base_rms, "bagged": compared.limit_rms}
     unit = "probability" if are_of_classes(compared.bagged) else "prediction"
+    seen = _rows_seen(compared)
+    rows = {**seen, "bagged_rows": compared.n_rows}
     if compared.how == LIMIT:
         apart = "typical change, apart from bagging noise"
-        yield Fact("typical change with infinitely many bags", apart, ESTIMATED_KIND, limit, unit, below)
+        yield Fact("typical change with infinitely many bags", apart, ESTIMATED_KIND, limit, unit, below, rows)
         if noise > 0:
             numbers = {"base": math.nan, "bagged": noise}
             yield Fact("bagging noise", "bagging noise, not included", ESTIMATED_KIND, numbers, unit)
     else:
         about = {"bagged": f"about {three_digits(compared.bagged_rms)}"} if compared.how == ESTIMATED else {}
         both = {"base": compared.base_rms, "bagged": compared.bagged_rms}
-        yield Fact("typical change", label, kinds[compared.how], both, unit, about)
+        yield Fact("typical change", label, kinds[compared.how], both, unit, about, rows)
         if noise > 0:
             nothing = {"base": math.nan}
             yield Fact(
@@ -326,14 +336,20 @@ def changes(compared: Comparison, delta: float = 0.05) -> Iterator[Fact]:
             )
             texts = below or {"bagged": f"about {three_digits(compared.limit_rms)}"}
             yield Fact("typical change with infinitely many bags", "typical change with infinitely many bags",
-                       ESTIMATED_KIND, {**nothing, "bagged": compared.limit_rms}, unit, texts)  # fmt: skip
+                       ESTIMATED_KIND, {**nothing, "bagged": compared.limit_rms}, unit, texts, rows)  # fmt: skip
     included = ", noise included" if compared.how == LIMIT else ""
     for name, label, share in (
         ("quantile of changes", f"{percentile(1 - delta)} of changes", delta),
         ("largest change", "largest change", None),
     ):
         numbers = dict(zip(("base", "bagged"), compared.quantiles(share), strict=True))
-        yield Fact(name, f"{label}{included}", MEASURED, numbers, unit)
+        yield Fact(name, f"{label}{included}", MEASURED, numbers, unit, details=seen)
+
+
+def _rows_seen(compared: Comparison) -> dict[str, int]:
+    """The number of rows, or groups, that were left out in turn to see the changes of each model."""
+    both = zip(("base", "bagged"), compared.distributions(), strict=True)
+    return {f"{model}_rows": len(each[0]) // compared.n_points for model, each in both if each is not None}
 
 
 def percentile(share: float) -> str:
@@ -379,8 +395,7 @@ def _errors(study: Any) -> Iterator[Fact]:
         details = {}
         if error.interval is not None:
             details = {"rho": _finite(error.interval.rho), "measured_rho": _finite(error.interval.measured_rho)}
-        name = f"{error.name} on unseen {study.noun.plural}"
-        yield Fact(name, error.name, ESTIMATED_KIND, numbers, "score", texts, details)
+        yield Fact(f"{error.name} on unseen rows", error.name, ESTIMATED_KIND, numbers, "score", texts, details)
 
 
 def _caption_of_errors(study: Any) -> str:
@@ -456,7 +471,13 @@ def guarantees(
     unit = "probability" if are_of_classes(bagged) else "prediction"
 
     def line(
-        name: str, label: str, measured: Any, bound: float, price: Any = (math.nan, None), error: float = math.nan
+        name: str,
+        label: str,
+        measured: Any,
+        bound: float,
+        price: Any = (math.nan, None),
+        error: float = math.nan,
+        **details: int,
     ) -> Fact:
         numbers = {
             "measured": float(measured),
@@ -471,7 +492,7 @@ def guarantees(
         texts["proved"] = "" if math.isnan(bound) else rounded_up(bound, scale, digits=3)
         if price[1] is not None:
             texts["bags"] = f"{price[1]:,}"
-        return Fact(name, label, PROVED, numbers, unit, texts)
+        return Fact(name, label, PROVED, numbers, unit, texts, details)
 
     most, reused = f"{percent(1 - delta)} of {noun.plural}, at most", "bags reused"
     # A guarantee of refits is about the average over draws of the bags; one draw may be worse.
@@ -498,6 +519,7 @@ def guarantees(
         np.average(means, weights=shares),
         _bound(anew, anew.mean()),
         error=error if is_sample and (shares == 1).all() else math.nan,
+        measured_rows=len(means),
     )
 
 
@@ -570,13 +592,16 @@ def _numbers(study: Any) -> Iterator[Fact]:
         ratio, estimated = compared.ratio(), MEASURED if compared.how == REFITTED else ESTIMATED_KIND
         about = {"lowest_without_any_one_row_or_point": ratio.low, "highest_without_any_one_row_or_point": ratio.high}
         numbers = {"value": ratio.value, **about}
-        yield Fact("times smaller", "times smaller than the base model's typical change", estimated, numbers, "times")
+        rows = {"n_rows": compared.n_rows}
+        yield Fact("times smaller", "times smaller than the base model's typical change", estimated, numbers, "times",
+                   details=rows)  # fmt: skip
         yield Fact(
             "times smaller with infinitely many bags",
             "times smaller with infinitely many bags",
             ESTIMATED_KIND,
             {"value": compared.limit_ratio()},
             "times",
+            details=rows,
         )
     if study.ranking is not None:
         found = study.ranking
@@ -830,3 +855,126 @@ def _listed_number(name: str, value: float) -> str:
     if math.isinf(value):
         return "all others 0"
     return f"{'+' if name == 'residual' and value > 0 else ''}{three_digits(value)}"
+
+
+# ---------------------------------------------------------------------------------------------------------------- names
+# The names that the facts of any study may have, so that a requirement can be checked before a table is read.
+
+
+class Known(NamedTuple):
+    """What a fact is, whether a study has it or not.
+
+    Attributes
+    ----------
+    meaning : str
+        What it is, for a list.
+    units : tuple of str
+        The units that it may have.
+    columns : tuple of str, default=("bagged",)
+        The numbers that can be required, the main one first.
+    needs : str, default=""
+        What a study without it lacks, as the end of a sentence.
+    task : {"", "regression", "classification"}, default=""
+        The task that it is about, if it is about one only.
+    can_only_grow : bool, default=False
+        Whether leaving out more rows can only make it larger.
+    counted : tuple of (str, str) or None, default=None
+        If it is a share of something that is counted: the detail that has the total, and the word for what is counted.
+    """
+
+    meaning: str
+    units: tuple[str, ...]
+    columns: tuple[str, ...] = ("bagged",)
+    needs: str = ""
+    task: str = ""
+    can_only_grow: bool = False
+    counted: tuple[str, str] | None = None
+
+
+_CHANGE, _BOTH, _BOUND = ("prediction", "probability"), ("bagged", "base"), ("proved", "measured")
+_MATCHED = "it takes refits of the bagged model (--matched), which need the table in memory"
+_TARGETS = "it takes held-out rows with targets"
+_NO_NOISE = "no bagging noise is known"
+_DECISIONS = ("n_held_out", "decisions")
+_ENDS, _LEAD = ("bagged", "low", "high"), ("value", "low", "high")
+_UNSEEN = "rows depend on each other (--time), or there are too few bags or rows"
+KNOWN: dict[str, Known] = {
+    "typical change": Known(
+        "root mean square of how much predictions change without one row", _CHANGE, _BOTH,
+        f"{_MATCHED}; 'typical change with infinitely many bags' does not",
+    ),
+    "bagging noise": Known(
+        "part of the typical change that comes from drawing bags at random", _CHANGE, needs=_NO_NOISE
+    ),
+    "typical change with infinitely many bags": Known(
+        "typical change without bagging noise", _CHANGE, needs=f"{_NO_NOISE}, so require 'typical change'"
+    ),
+    "quantile of changes": Known(
+        "what all but a share --delta of the changes do not exceed", _CHANGE, _BOTH, _MATCHED
+    ),
+    "largest change": Known("largest change that was seen", _CHANGE, _BOTH, _MATCHED, can_only_grow=True),
+    "coverage": Known("share of held-out targets in their intervals", ("share",), needs=_TARGETS, task="regression"),
+    "guaranteed change": Known(
+        "proved, bags reused: what all but a share --delta of the rows do not exceed, at the worst test point",
+        _CHANGE, _BOUND,
+    ),
+    "guaranteed mean change": Known("proved, bags reused: mean over rows, at the worst test point", _CHANGE, _BOUND),
+    "guaranteed largest change": Known("proved, bags reused: largest change, at the worst test point", _CHANGE, _BOUND),
+    "guaranteed change of a refit": Known(
+        "proved, refits: what all but a share --delta of the rows do not exceed, on average over seeds",
+        _CHANGE, _BOUND[:1],
+    ),
+    "guaranteed mean change of a refit": Known("proved, refits: mean over rows", _CHANGE, _BOUND, _MATCHED),
+    "flips": Known(
+        "decisions that flip if the model is refitted without one row", ("share",), ("bagged",), _MATCHED,
+        "classification", True, _DECISIONS,
+    ),
+    "flips by the same rows": Known(
+        "the same, by rows without which both models were refitted", ("share",), _BOTH, _MATCHED, "classification",
+        True, _DECISIONS,
+    ),
+    "suggested flips": Known(
+        "decisions that the bags without one row would flip", ("share",), task="classification", counted=_DECISIONS
+    ),
+    "times smaller": Known(
+        "typical change of the base model, divided by that of the bagged model", ("times",), ("value",),
+        "the base model was not refitted, or nothing changes",
+    ),
+    "times smaller with infinitely many bags": Known(
+        "the same without bagging noise", ("times",), ("value",), "the base model was not refitted, or nothing changes"
+    ),
+    "ranking": Known(
+        "AUC for classes, rank correlation for numbers, on held-out rows", ("score",), ("value",),
+        f"{_TARGETS}, which are not all equal",
+    ),
+    "mean absolute error on unseen rows": Known(
+        "estimated at the training rows, each left out; low and high are its 95% interval", ("score",),
+        (*_ENDS, "constant"), _UNSEEN, "regression",
+    ),
+    "root mean squared error on unseen rows": Known(
+        "the same", ("score",), (*_ENDS, "constant"), _UNSEEN, "regression"
+    ),
+    "share of wrong decisions on unseen rows": Known(
+        "the same", ("score",), (*_ENDS, "constant"), _UNSEEN, "classification"
+    ),
+    "Brier score on unseen rows": Known(
+        "the same; proved_low and proved_high hold for every learner", ("score",),
+        (*_ENDS, "constant", "proved_low", "proved_high"), _UNSEEN, "classification",
+    ),
+    "lead over a constant": Known(
+        "how much larger the squared error or Brier score of a constant is, on unseen rows", ("score",), _LEAD, _UNSEEN
+    ),
+    "lead over the base model": Known(
+        "how much larger that of the base model is, on held-out rows", ("score",), _LEAD,
+        "it takes held-out rows with targets, and a base model that was fitted",
+    ),
+    "refits of the base model": Known("how many refits the numbers rest on", ("count",), ("value",)),
+    "refits of the bagged model": Known("the same for the bagged model", ("count",), ("value",)),
+    "test points compared": Known("how many test points the changes are at", ("count",), ("value",)),
+}  # fmt: skip
+
+
+def known_score(metric: str) -> Known:
+    """Return what the score of a scorer of scikit-learn is, as a fact."""
+    needs = f"it is not a usual score of this table (--metric {metric}), or not defined for the held-out rows"
+    return Known("score on held-out rows", ("score",), (*_BOTH, "constant"), needs)

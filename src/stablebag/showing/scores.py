@@ -27,7 +27,7 @@ IMBALANCED = ("balanced_accuracy", "average_precision", "roc_auc")
 _LINEAR = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "neg_median_absolute_error", "neg_max_error")
 _WITHOUT_UNIT = ("r2", "explained_variance", "neg_mean_absolute_percentage_error")
 _COMMON = ("r2", "neg_mean_absolute_error", "neg_root_mean_squared_error", "accuracy", "roc_auc", "f1", "neg_log_loss")
-_SHORT_NAMES = {
+SHORT_NAMES = {
     "acc": "accuracy",
     "ap": "average_precision",
     "auc": "roc_auc",
@@ -507,7 +507,7 @@ class HeldOut:
             asked = [_Numbers(each.predict(rows) / unit) if scaled and each is not None else each for each in models]
             base, bagged, constant = (back * _value(scorer, each, rows, y) for each in asked)
             if not (math.isnan(base) and math.isnan(bagged)):
-                found.append(Score(_words(name), base, bagged, constant, sign < 0))
+                found.append(Score(score_of_metric(name), base, bagged, constant, sign < 0))
         return tuple(found)
 
     def losses(self) -> tuple[Loss, ...]:
@@ -606,7 +606,7 @@ def checked_metric(name: Any, task: str | None = None) -> str:
     plain = name.lower().replace("-", "_").replace(" ", "_")
     without_sign = {known.removeprefix("neg_"): known for known in names}
     close = difflib.get_close_matches(plain.removeprefix("neg_"), without_sign, n=1)
-    near = _SHORT_NAMES.get(plain.replace("_", "")) or (without_sign[close[0]] if close else "")
+    near = SHORT_NAMES.get(plain.replace("_", "")) or (without_sign[close[0]] if close else "")
     meant = f" Did you mean {near!r}?" if near else ""
     raise ValueError(
         f"There is no metric {shown(name)}.{meant} Common ones are {', '.join(_COMMON)}; all names are in "
@@ -703,7 +703,12 @@ def _value(scorer: Any, model: Any, rows: np.ndarray, y: np.ndarray) -> float:
         return math.nan
 
 
-def _words(name: str) -> str:
+def score_of_metric(name: str) -> str:
+    """Return what the score of a scorer of scikit-learn is called.
+
+    >>> score_of_metric("neg_mean_absolute_error"), score_of_metric("r2")
+    ('mean absolute error', 'R2')
+    """
     known = {"r2": "R2", "roc_auc": "AUC"}
     return known.get(name, name.removeprefix("neg_").replace("_", " "))
 

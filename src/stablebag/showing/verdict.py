@@ -759,8 +759,7 @@ def _predicts(
         ranks = f"The bagged model ranks {rows} {how} ({value})"
         return f"Partly. {ranks}, but its {first.name} is {size} that of a constant prediction{there}.", WARNING
     by_training = unseen is not None and unseen.beats is True
-    who = "It" if of_unseen else "The bagged model"
-    ranks, sure = f"{who} ranks {rows} {how} ({value}).", by_training or found.is_smaller
+    ranks, sure = f"The bagged model ranks {rows} {how} ({value}).", by_training or found.is_smaller
     if by_training and not ranking.is_real:
         are, do = ("is", "does") if ranking.n == 1 else ("are", "do")
         ranks = f"{rows} {are} too few to confirm that" if ranking.are_few else f"{rows} {do} not confirm that"
@@ -773,7 +772,9 @@ def _predicts(
     short_of = of_unseen if by_training else ranks  # where there is more to say
     if any(finding.check in CHECKS for finding in checks.found):  # which make scores better than they are
         return f"Unclear until the next line is settled. {short_of}", UNKNOWN
-    text = " ".join(filter(None, [of_unseen, ranks]))
+    text = ranks
+    if of_unseen:
+        text = f"{of_unseen} {ranks.replace('The bagged model', 'It').replace(' Its ', ' There, its ')}"
     answer = "Yes" if sure else "It seems so"
     if COSTS_ACCURACY in cases:
         larger = next(loss for loss in losses if loss.base is not None and _is_worse(loss))

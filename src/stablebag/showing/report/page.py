@@ -760,6 +760,7 @@ def write(
     rows: Any = None,
     notes: tuple[str, ...] = (),
     warnings: tuple[str, ...] = (),
+    requirements: tuple[str, ...] = (),
 ) -> Path:
     """Write the report of a study to one HTML file that opens offline.
 
@@ -781,6 +782,8 @@ def write(
         Sentences about the data, such as the number of held-out rows.
     warnings : tuple of str, default=()
         Sentences about suspicious data, such as a column that leaks the target.
+    requirements : tuple of str, default=()
+        Sentences about what was required of the study, and whether it holds.
 
     Returns
     -------
@@ -813,6 +816,7 @@ def write(
         is_of_refits=_is_of_refits(study),
         notes=[printable(note, _LONGEST_NOTE) for note in notes if data is None or note not in data.lines()],
         warnings=[printable(warning, _LONGEST_NOTE) for warning in warnings],
+        requirements=[printable(sentence, _LONGEST_NOTE) for sentence in requirements],
         until_checked=UNTIL_CHECKED,
         curves=curves,
         changes=changes,
