@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -6,8 +7,10 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from rendering import HOSTILE, rendered
 from stablebag import BaggedClassifier, BaggedRegressor, Certificate, Subbagging, certify, leave_one_out
 from stablebag import leave_one_out_refit as refit
+from stablebag._wording import visible
 from stablebag.showing.facts import guarantees, json_name
 from stablebag.showing.report.page import Colophon
 from stablebag.showing.study import study
@@ -125,3 +128,28 @@ def test_the_error_of_numbers_comes_with_its_interval(diabetes, cancer, visits):
     }
     assert (shown["numbers"]["low"], shown["numbers"]["high"]) == tuple(diabetes[0].error.interval())
     assert set(shown["classes"]) == set(shown["groups"]) == {"value", "standard_error"}
+
+
+def test_markdown_has_the_four_lines_and_the_printed_numbers(diabetes, cancer):
+    for result in (diabetes[0], cancer):
+        facts, (texts, tags) = result.facts(), rendered(result.to_markdown())
+        assert tags == {"ul", "li", "p", "strong", "table", "thead", "tbody", "tr", "th", "td"}
+        assert texts[:4] == [f"{line.label} {line.text}" for line in facts.summary]
+        printed = " ".join(str(facts).split())
+        assert all(text in printed or text[1:] in printed for text in texts[:4])
+        for name, columns in (("changes", ["base", "bagged"]), ("scores", ["base", "bagged", "constant"]),
+                              ("guarantees", ["measured", "proved"])):  # fmt: skip
+            for fact in facts.section(name).facts:
+                place = texts.index(fact.label)
+                shown = [fact.text(column) for column in columns if fact.text(column)]
+                assert texts[place + 1 : place + 1 + len(shown)] == shown
+        assert not set(texts) & set(facts.section("guarantees").columns["price"])
+
+
+def test_markdown_escapes_names_from_the_data(cancer):
+    facts = cancer.facts()
+    for name in HOSTILE:
+        line = facts.summary[1]._replace(text=f"{name} predicts the target. {name}")
+        texts, tags = rendered(replace(facts, summary=(facts.summary[0], line, *facts.summary[2:])).to_markdown())
+        assert texts[1] == f"{line.label} {visible(' '.join(line.text.split()))}"
+        assert tags == {"ul", "li", "p", "strong", "table", "thead", "tbody", "tr", "th", "td"}
