@@ -26,7 +26,7 @@ BEYOND = {
 }
 # Some classes have methods that only other subpackages call. For these, the methods that users call; the pages of all
 # other classes show everything. A name that does not exist is a warning, and so an error.
-_CERTIFICATE = "explain epsilon delta mean rms worst_case curve to_dict"
+_CERTIFICATE = "explain to_markdown epsilon delta mean rms worst_case curve to_dict"
 _ESTIMATOR = (
     "fit predict predict_once bag_predictions estimators_samples_ estimators_features_ "
     "get_params set_params get_metadata_routing"
@@ -66,12 +66,12 @@ FOR_USERS = {
     "fingerprint",
     "StabilityCurveDisplay": "from_perturbations plot",
     "StratifiedSubbagging": "resolve",
-    "Study": "of verdict facts to_frame most_influential ranked",
+    "Study": "of verdict facts to_frame to_markdown most_influential ranked",
     "Subbagging": "resolve",
     "Suspects": "explain to_frame",
     "Versions": "summary topics change n_points changed_points n_beyond_noise changed_decisions noise_floor bags_for "
-    "n_fits with_parts to_frame blocks_to_frame to_dict",
-    "VersionsCertificate": "epsilon epsilon_of_any_rows worst_case explain in_short to_dict",
+    "n_fits with_parts to_frame blocks_to_frame to_markdown to_dict",
+    "VersionsCertificate": "epsilon epsilon_of_any_rows worst_case explain in_short to_markdown to_dict",
     "ThresholdCount": "fit predict data_set",
     "TrimmedRange": "interval delta",
     "UnequalScheme": f"{_OWN_LAW} inclusion_probabilities covariance without",

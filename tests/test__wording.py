@@ -3,15 +3,19 @@ import math
 import numpy as np
 import pytest
 
+from rendering import HOSTILE, rendered
 from stablebag import Certificate, Subbagging
 from stablebag._wording import (
     count_bags,
     count_points,
+    escaped,
+    markdown_table,
     number,
     paragraphs,
     printable,
     probability,
     rounded_up,
+    visible,
 )
 from stablebag.deciding import Intervals
 from stablebag.measuring import Perturbations
@@ -71,3 +75,18 @@ def test_paragraphs_are_wrapped_separately():
 def test_one_bag_and_one_point_are_singular():
     assert [count_bags(number) for number in (1, 2, 1500)] == ["1 bag", "2 bags", "1,500 bags"]
     assert [count_points(number) for number in (1, 2, 1500)] == ["this point", "these 2 points", "these 1,500 points"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_markdown_shows_any_text_as_it_is(name):
+    seen = visible(" ".join(name.split()))
+    assert rendered(escaped(name)) == ([seen], {"p"})
+    assert rendered(f"- {escaped(name)}") == ([seen], {"ul", "li"})
+    texts, tags = rendered(markdown_table(["name", name], [[name, "1"], ["two", "2"]]))
+    assert texts == ["name", seen, seen, "1", "two", "2"]
+    assert tags == {"table", "thead", "tbody", "tr", "th", "td"}
+
+
+def test_markdown_leaves_numbers_and_most_names_readable():
+    text = "The change of blood_pressure is -0.5 (base model: 24.6). #5"
+    assert escaped(text) == text

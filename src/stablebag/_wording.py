@@ -2,6 +2,7 @@
 
 import html
 import math
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -56,15 +57,87 @@ ROW_NUMBERS = "Row 0 is the first row below the header."  # said wherever rows o
 NUMBER_OF_ROW = "row (from 0)"  # heading of a column of row numbers
 
 
+_LINES: ContextVar[int | None] = ContextVar("lines", default=_WIDTH)  # the letters of a line; None does not wrap
+
+
 def paragraphs(sentences: Iterable[str]) -> str:
     """Wrap each text as its own paragraph."""
-    return "\n".join(textwrap.fill(sentence, width=_WIDTH) for sentence in sentences)
+    if (width := _LINES.get()) is None:
+        return "\n".join(" ".join(sentence.split()) for sentence in sentences)
+    return "\n".join(textwrap.fill(sentence, width=width) for sentence in sentences)
 
 
 def preformatted(text: str) -> str:
     """Return text as HTML for notebooks. JupyterLab's default font does not align, and it breaks lines inside words."""
     style = "font-family: monospace; margin: 0; white-space: pre; overflow-x: auto"
     return f'<pre style="{style}">{html.escape(text)}</pre>'
+
+
+class Explained:
+    """What explains itself in sentences for a share of the rows, also in notebooks and as Markdown."""
+
+    def explain(self, delta: float = 0.05) -> str:
+        """Explain it in sentences for a share `delta` of the rows."""
+        raise NotImplementedError
+
+    def to_markdown(self, delta: float = 0.05) -> str:
+        """Return the sentences of `explain` as Markdown without a heading, for a model card or a pull request.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            As in `explain`.
+
+        Returns
+        -------
+        str
+        """
+        return markdown_paragraphs(lambda: self.explain(delta))
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return preformatted(self.explain())
+
+
+# What prints as sentences and tables, as Markdown for model cards, issues and pull requests. All text is escaped: names
+# from the data show as they are, whatever they contain.
+
+_ACTIVE = re.compile(r"[\\`*\[\]<>|~$&]|(?<![^\W_])_|_(?![^\W_])|(?<=:)//|(?<=www)\.", re.IGNORECASE)
+_AT_START = re.compile(r"^([#+=-](?!\d)|\d+(?=[.)](?:\s|$)))")  # of a line: headings and lists, but not numbers
+
+
+def escaped(text: str) -> str:
+    r"""Return a text that shows in Markdown as it is, in one line.
+
+    >>> escaped("a|b *c* snake_case _d_ <e>"), escaped("1. first"), escaped("-1.5"), escaped("# no title")
+    ('a\\|b \\*c\\* snake_case \\_d\\_ \\<e\\>', '1\\. first', '-1.5', '\\# no title')
+    """
+    line = _ACTIVE.sub(lambda found: f"\\{found[0]}", visible(" ".join(text.split())))
+    return _AT_START.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", line)
+
+
+def markdown_paragraphs(explain: Callable[[], str]) -> str:
+    """Return the paragraphs of an explanation as Markdown, each on one line."""
+    token = _LINES.set(None)
+    try:
+        return "\n\n".join(map(escaped, explain().splitlines()))
+    finally:
+        _LINES.reset(token)
+
+
+def markdown_table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown; the first column is aligned left, the others right.
+
+    >>> print(markdown_table(["", "bagged"], [["largest change", "23.5"]]))
+    |  | bagged |
+    | :-- | --: |
+    | largest change | 23.5 |
+    """
+    rows = [[escaped(cell) for cell in line] for line in (head, *lines)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (rows[0], [":--", *["--:"] * (len(head) - 1)], *rows[1:]))
 
 
 _SHOWN = 10  # lines of a table
@@ -109,6 +182,13 @@ def html_table(heading: str, names: Sequence[Any], columns: dict[str, Sequence[A
     )
     more = f"<p>and {len(names) - _SHOWN:,} more</p>" if len(names) > _SHOWN else ""
     return f"<table><tr>{head}</tr>{lines}</table>{more}"
+
+
+def markdown_preview(heading: str, names: Sequence[Any], columns: dict[str, Sequence[Any]]) -> str:
+    """Return the first lines of a table as Markdown."""
+    lines = [(printable(name), *map(_cell, some)) for name, *some in _lines(names, columns)]
+    table = markdown_table((heading, *columns), lines)
+    return f"{table}\n\nand {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else table
 
 
 def _lines(names: Sequence[Any], columns: dict[str, Sequence[Any]]) -> Iterable[tuple[Any, ...]]:

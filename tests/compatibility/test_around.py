@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag import BaggedClassifier, BaggedRegressor, Subbagging, certify
+from stablebag import BaggedClassifier, BaggedRegressor, Subbagging, certify, select_model
 
 FEW = {"n_bags": 6, "random_state": 0}
 
@@ -105,6 +105,28 @@ def test_optuna_tunes_bagged_models(needs, regression):
         estimator__max_depth=study.best_params["depth"], scheme__bag_size=study.best_params["size"]
     )
     assert cross_val_score(best, X, y, cv=2).mean() == study.best_value
+
+
+def test_optuna_studies_are_selectors(needs, regression):
+    optuna = needs("optuna", "optuna")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    X, y = regression
+    seeds = set()
+
+    def best_depth(X, y, seed):
+        def score(trial):
+            tree = DecisionTreeRegressor(max_depth=trial.suggest_int("max_depth", 1, 3), random_state=0)
+            return cross_val_score(tree, X, y, cv=2).mean()
+
+        seeds.add(seed)
+        search = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+        search.optimize(score, n_trials=2)
+        return tuple(sorted(search.best_params.items()))
+
+    first, second = (select_model(best_depth, X, y, bagging=bagged_trees(), epsilon=0.5) for _ in range(2))
+    assert first.winner in {(("max_depth", depth),) for depth in (1, 2, 3)}
+    assert first.winner == second.winner
+    assert len(seeds) == 6  # one for each bag, the same in both runs
 
 
 def test_skops_saves_bagged_models(needs, regression):

@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import stablebag as sb
 from public import public
-from stablebag import deciding, measuring, models, proving, resampling, showing, tables
+from stablebag import connect, deciding, measuring, models, proving, resampling, showing, tables
 
 N = 12
 _RNG = np.random.default_rng(5)
@@ -325,6 +325,7 @@ for _name, _more in (
     ("delta", {"epsilon": 0.2, "bound": "best"}),
     ("best", {"delta": 0.1, "bound": "best"}),
     ("explain", {"delta": 0.1}),
+    ("to_markdown", {"delta": 0.1}),
     ("loss", {"lipschitz": 1.0}),
     ("mean", {"bound": "best"}),
     ("norm", {"order": 2.0, "bound": "best"}),
@@ -576,6 +577,20 @@ _add(
     lambda: lambda **arguments: showing.PhaseDiagramDisplay(**arguments).plot(axes()),
 )
 
+# Bridges.
+
+
+def _card():
+    from skops.card import Card
+
+    return Card(Ridge(), template=None)
+
+
+_add("add_to_card", lambda: {"card": _card(), "result": sb.Certificate(**_LAW), "section": "Stability"},
+     lambda: lambda **arguments: connect.add_to_card(**arguments).get_toc())  # fmt: skip
+_add("SingleRowCheck", lambda: {"n_refits": 50, "n_points": 200, "tolerance": 0.1, "share": 0.05, "n_jobs": None,
+     "random_state": 0}, lambda: lambda **arguments: connect.SingleRowCheck(**arguments).title)  # fmt: skip
+
 MADE_BY = {
     "BagPredictions": "predict_once",
     "BestModels": "compare_errors",
@@ -601,6 +616,7 @@ MADE_BY = {
     "Study": "study",
     "Suspects": "suspects",
     "Versions": "compare_versions",
+    "log_study": "tests/compatibility, because it needs MLflow",
     "VersionsCertificate": "compare_versions",
     "read_table": "the command measure (test_tables.py)",
 }

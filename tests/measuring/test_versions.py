@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from rendering import HOSTILE, rendered
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
@@ -18,6 +20,7 @@ from stablebag import (
     compare_versions,
     forget,
 )
+from stablebag._wording import printable
 from stablebag.measuring import Versions
 from stablebag.proving import VersionsCertificate
 
@@ -475,3 +478,22 @@ def test_a_learner_with_randomness_of_its_own_and_empty_bags_compare():
     assert not found.beyond_noise.any()
     assert isinstance(found, Versions)
     assert found.noise[0] == pytest.approx(math.hypot(*(m.bag_predictions(X[:1]).std(ddof=1) / 10 for m in models)))
+
+
+def test_markdown_has_the_summary_and_the_points_whatever_their_names():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    old, new = (
+        BaggedRegressor(DecisionTreeRegressor(), n_bags=20, random_state=seed).fit(X, X[:, 0]) for seed in (0, 1)
+    )
+    for names in (HOSTILE[first : first + 9] for first in range(0, len(HOSTILE), 9)):
+        points = pd.DataFrame(X[: len(names)], index=names)
+        versions = compare_versions(old, new, points.to_numpy())
+        versions = replace(versions, index=points.index)
+        texts, tags = rendered(versions.to_markdown())
+        assert tags == {"p", "table", "thead", "tbody", "tr", "th", "td"}
+        cells = texts[texts.index("point") :]
+        assert cells[:6] == ["point", "old", "new", "change", "noise", "beyond noise"]
+        assert {" ".join(printable(name).split()) for name in names} == set(cells[6::6])
+        assert joined(versions.summary()).startswith(texts[0])
+    many = compare_versions(old, new, X).to_markdown()
+    assert many.endswith("and 50 more")

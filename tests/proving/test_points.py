@@ -8,6 +8,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
+from rendering import rendered
 from stablebag import (
     BaggedRegressor,
     BernoulliSubbagging,
@@ -20,7 +21,7 @@ from stablebag import (
     leave_one_out,
 )
 from stablebag._wording import rounded_up
-from stablebag.proving import PointCertificate, ReusedBagsCertificate
+from stablebag.proving import PointCertificate, ReusedBagsCertificate, VersionsCertificate
 from stablebag.proving.scope import Quantity, Rerun, Scope
 
 X, Y = load_diabetes(return_X_y=True)
@@ -216,3 +217,15 @@ def test_a_row_that_stretches_the_range_is_within_the_worst_case():
     assert "the guarantee for delta = 0 is the one for every data set and point" in joined(
         certify(model, POINTS).explain(0.0)
     )
+
+
+def test_markdown_of_every_certificate_has_the_sentences_of_explain():
+    model = BaggedRegressor(n_bags=40, random_state=0).fit(X, Y)
+    both = Subbagging(5).resolve(50)
+    certificates = [certify(model), certify(model, POINTS), certify(model, reused=True), certify(model).leave_out(3)]
+    for proved in [*certificates, VersionsCertificate(both, 3, 2, n_bags=100)]:
+        texts, tags = rendered(proved.to_markdown(delta=0.2))
+        assert joined(" ".join(texts)) == joined(proved.explain(delta=0.2))
+        assert tags == {"p"}
+        assert len(texts) == proved.to_markdown(0.2).count("\n\n") + 1  # no paragraph is wrapped
+        assert proved.to_markdown() != proved.to_markdown(delta=0.2)

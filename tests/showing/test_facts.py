@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -7,6 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import parquet_files
+from rendering import HOSTILE, rendered
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
@@ -18,6 +20,7 @@ from stablebag import (
     leave_one_out_error,
 )
 from stablebag import leave_one_out_refit as refit
+from stablebag._wording import visible
 from stablebag.models.fitted import fitted as fitted_model
 from stablebag.showing.facts import KNOWN, guarantees, json_name, known_score
 from stablebag.showing.report.page import Colophon
@@ -198,3 +201,28 @@ def test_largest_change_says_over_how_many_rows(diabetes):
     assert largest.details["bagged_rows"] == len(refitted.rows)
     assert largest["bagged"] == refitted.values.max()
     assert largest.details["base_rows"] <= 15
+
+
+def test_markdown_has_the_four_lines_and_the_printed_numbers(diabetes, cancer):
+    for result in (diabetes[0], cancer):
+        facts, (texts, tags) = result.facts(), rendered(result.to_markdown())
+        assert tags == {"ul", "li", "p", "strong", "table", "thead", "tbody", "tr", "th", "td"}
+        assert texts[:4] == [f"{line.label} {line.text}" for line in facts.summary]
+        printed = " ".join(str(facts).split())
+        assert all(text in printed or text[1:] in printed for text in texts[:4])
+        for name, columns in (("changes", ["base", "bagged"]), ("scores", ["base", "bagged", "constant"]),
+                              ("guarantees", ["measured", "proved"])):  # fmt: skip
+            for fact in facts.section(name).facts:
+                place = texts.index(fact.label)
+                shown = [fact.text(column) for column in columns if fact.text(column)]
+                assert texts[place + 1 : place + 1 + len(shown)] == shown
+        assert not set(texts) & set(facts.section("guarantees").columns["price"])
+
+
+def test_markdown_escapes_names_from_the_data(cancer):
+    facts = cancer.facts()
+    for name in HOSTILE:
+        line = facts.summary[1]._replace(text=f"{name} predicts the target. {name}")
+        texts, tags = rendered(replace(facts, summary=(facts.summary[0], line, *facts.summary[2:])).to_markdown())
+        assert texts[1] == f"{line.label} {visible(' '.join(line.text.split()))}"
+        assert tags == {"ul", "li", "p", "strong", "table", "thead", "tbody", "tr", "th", "td"}

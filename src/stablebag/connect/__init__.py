@@ -5,9 +5,15 @@ from typing import TYPE_CHECKING
 from stablebag import _lazily
 
 if TYPE_CHECKING:
-    pass
+    from stablebag.connect.cards import add_to_card as add_to_card
+    from stablebag.connect.mlflow import log_study as log_study
+    from stablebag.connect.skore import SingleRowCheck as SingleRowCheck
 else:
     __getattr__, __dir__, __all__ = _lazily(
         __name__,
-        {},
+        {
+            "cards": ["add_to_card"],
+            "mlflow": ["log_study"],
+            "skore": ["SingleRowCheck"],
+        },
     )

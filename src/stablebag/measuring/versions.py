@@ -14,6 +14,8 @@ from stablebag._wording import (
     ROUNDING,
     Result,
     count_bags,
+    markdown_paragraphs,
+    markdown_preview,
     number,
     paragraphs,
     percent,
@@ -618,6 +620,10 @@ class Versions(Result):
         product = pd.MultiIndex.from_product([list(index), list(self.columns)], names=[index.name or "point", heading])
         repeated = {name: np.repeat(each, len(self.columns)) for name, each in decided.items()}
         return pd.DataFrame({**{name: each.ravel() for name, each in values.items()}, **repeated}, index=product)
+
+    def to_markdown(self) -> str:
+        """Return the sentences of `summary`, and the points that changed most, as Markdown without a heading."""
+        return f"{markdown_paragraphs(self.summary)}\n\n{markdown_preview(*self._preview())}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found as a dictionary that JSON takes; single points are in `to_frame`."""

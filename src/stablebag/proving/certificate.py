@@ -30,11 +30,11 @@ from stablebag._checks import (
 )
 from stablebag._wording import (
     ROWS,
+    Explained,
     Noun,
     as_given,
     count_bags,
     paragraphs,
-    preformatted,
     probability,
     rounded_up,
 )
@@ -158,7 +158,7 @@ class StabilityCertificate(Protocol):
         """Return the certificate as a dictionary for JSON."""
 
 
-class CertificateMixin:
+class CertificateMixin(Explained):
     """What all certificates share: the curve and the text."""
 
     def curve(self: StabilityCertificate, over_points: str = "max") -> tuple[np.ndarray, np.ndarray]:
@@ -189,13 +189,6 @@ class CertificateMixin:
         summary = np.mean if over_points == "mean" else np.max
         each = np.array([summary(self.delta(level), axis=0) for level in epsilon])
         return epsilon, each.reshape(len(epsilon), -1).max(axis=1)  # over classes, the weakest of the bounds
-
-    def __str__(self: StabilityCertificate) -> str:
-        return self.explain()
-
-    def _repr_html_(self: StabilityCertificate) -> str:
-        """For notebooks."""
-        return preformatted(self.explain())
 
 
 # ---------------------------------------------------------------------------------------------------------------- price

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import as_fraction, check_bags, check_delta, check_epsilon, check_integer, refuse_value
-from stablebag._wording import ROWS, Noun, as_given, count_bags, number, paragraphs, preformatted, rounded_up
+from stablebag._wording import ROWS, Explained, Noun, as_given, count_bags, number, paragraphs, rounded_up
 from stablebag.proving.coupling import Coupling, Matched, with_shift
 from stablebag.proving.outputs import AdaptiveOutputs
 from stablebag.proving.scope import Quantity
@@ -128,7 +128,7 @@ def leave_out(law: ResolvedScheme, k: int) -> LeaveOut:
 
 
 @dataclass(frozen=True, eq=False)
-class LeaveOutCertificate:
+class LeaveOutCertificate(Explained):
     """A guarantee for leaving out several random rows at once.
 
     Made by `Certificate.leave_out`. All sets of k rows are equally likely to leave. For chosen rows, such as the
@@ -313,12 +313,6 @@ class LeaveOutCertificate:
         """Return the certificate as a dictionary for JSON."""
         return {**self.certificate.to_dict(), "about": "random rows left out together", "n_left_out": self.k}
 
-    def __str__(self) -> str:
-        return self.explain()
-
-    def _repr_html_(self) -> str:
-        return preformatted(self.explain())
-
     @property
     def _of_all_bags(self) -> float:
         """The largest change with infinitely many bags by any k rows that leave the range as it is."""
@@ -422,7 +416,7 @@ def between_versions(law: ResolvedScheme, n_gone: int, n_new: int) -> BetweenVer
 
 
 @dataclass(frozen=True, eq=False)
-class VersionsCertificate:
+class VersionsCertificate(Explained):
     """The guarantee for the change of a prediction between two versions, for every learner and every test point.
 
     It is the attribute `guarantee` of `Versions`. There are two bounds. One holds if chance alone decided which rows
@@ -579,12 +573,6 @@ class VersionsCertificate:
             "whichever_rows": {str(delta): self.epsilon_of_any_rows(delta) for delta in (0.01, 0.05, 0.1)},
             "worst_case_of_infinitely_many_bags": self.worst_case(),
         }
-
-    def __str__(self) -> str:
-        return self.explain()
-
-    def _repr_html_(self) -> str:
-        return preformatted(self.explain())
 
 
 # --------------------------------------------------------------------------------------------------------- the chances

@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stablebag._wording import ROWS, Noun, percent, preformatted, printable, rounded_down, rounded_up
+from stablebag._wording import (
+    ROWS,
+    Noun,
+    escaped,
+    markdown_table,
+    percent,
+    preformatted,
+    printable,
+    rounded_down,
+    rounded_up,
+)
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.measuring.suspects import RANKING, Suspects, UnusualRow
 from stablebag.proving.certificate import StabilityCertificate
@@ -231,6 +241,14 @@ class Facts:
             for fact in self
         ]  # fmt: skip
         return pd.DataFrame(lines).set_index("fact")
+
+    def to_markdown(self) -> str:
+        """Return what is printed as Markdown without a heading: four lines, and the numbers behind them as tables."""
+        lines = "\n".join(f"- **{escaped(line.label)}** {escaped(line.text)}" for line in self.summary)
+        errors, changes, scores, guarantees = map(self.section, ("errors", "changes", "scores", "guarantees"))
+        guarantees = replace(guarantees, columns={name: guarantees.columns[name] for name in ("measured", "proved")})
+        tables = (_as_markdown(section) for section in (errors, changes, scores, guarantees) if section.facts)
+        return "\n\n".join([lines, *tables])
 
     def __str__(self) -> str:
         return "\n\n".join([summary_text(self.summary, _WIDTH), *self.tables(_WIDTH)])
@@ -827,6 +845,15 @@ def as_text(columns: Mapping[str, str], sections: Iterable[Section], width: int)
             lines += [*before, f"{last:<{labels}}{numbers}".rstrip()]
         lines += _wrap(section.note, width)
     return "\n".join(lines)
+
+
+def _as_markdown(section: Section) -> str:
+    """Return a section as a table in Markdown, between its caption and its note."""
+    filled = [name for name in section.columns if any(fact.text(name) for fact in section.facts)]
+    lines = [(fact.label, *map(fact.text, filled)) for fact in section.facts]
+    table = markdown_table(("", *(section.columns[name] for name in filled)), lines)
+    caption = f"**{escaped(section.caption[:1].upper() + section.caption[1:])}**"
+    return "\n\n".join(filter(None, [caption, table, escaped(section.note)]))
 
 
 def rows_text(listed: RowList, width: int, most: int = _MOST_IN_SENTENCE) -> str:

@@ -551,6 +551,10 @@ class Study:
         """Return a pandas DataFrame with a line for each fact, by its name."""
         return self.facts().to_frame()
 
+    def to_markdown(self) -> str:
+        """Return what is printed as Markdown without a heading, for a model card or a pull request."""
+        return self.facts().to_markdown()
+
     def __repr__(self) -> str:
         return str(self.facts())
 

@@ -1,6 +1,7 @@
 """The report in a real browser: Debian's chromium, without a window. STABLEBAG_BROWSER=required makes it mandatory."""
 
 import os
+import re
 import shutil
 from dataclasses import replace
 
@@ -225,3 +226,20 @@ def test_print_is_light_with_static_pictures_and_open_details(page):
     assert not page.locator(".code pre").is_visible()  # JSON is not for paper
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("details[open]:has(#certificate)").count() == 0
+
+
+def test_essentials_fit_on_one_page(report, page):
+    path, result = report
+    page.goto(f"{path.as_uri()}#one-page")
+    page.emulate_media(media="print")
+    assert page.inner_text("h1") == "The stability of a decision tree"
+    assert page.inner_text("#summary div:nth-child(4) dd") == result.summary()[3].text
+    assert all(page.locator(f"#{name}").is_visible() for name in ("changes-table", "guarantee", "colophon"))
+    assert not page.locator("#certificate").is_visible()
+    for size in ("Letter", "A4"):
+        assert len(re.findall(rb"/Type */Page\b", page.pdf(format=size))) == 1
+    page.emulate_media(media="screen")
+    page.click("text=Show the whole report")
+    assert page.locator("#chart canvas").first.bounding_box()["width"] > 200
+    page.click("text=Show only the essentials")
+    assert not page.locator("#chart").is_visible()
