@@ -68,7 +68,7 @@ def test_a_good_model_beats_a_constant_and_is_recommended(rng):
     assert verdict.case == "stabilized"
     assert verdict.advice == "Use the bagged model."
     assert verdict.reasons[0].startswith("The bagged model beats a constant on 200 held-out rows: AUC 0.")
-    assert "Brier score: " in verdict.reasons[1]
+    assert "Brier score on held-out rows: " in verdict.reasons[1]
     assert "below a constant's" in verdict.reasons[1]
     x = rng.normal(size=100)
     verdict = of_numbers(x, x + 0.5 * rng.normal(size=100))
@@ -226,13 +226,13 @@ def test_larger_loss_than_the_base_models_replaces_the_advice_to_use_it(rng):
 def test_share_of_a_constants_loss_says_if_it_may_be_chance(rng):
     y = rng.standard_t(2, size=200)
     said = everything(of_numbers(y + 0.01 * rng.normal(size=200), y))  # its loss is almost exactly known to be small
-    assert "Squared error: over 99.9% below a constant's." in said
+    assert "Squared error on held-out rows: over 99.9% below a constant's." in said
     assert "standard error" not in said
     x = rng.normal(size=30)
     assert "a constant's, which may be chance." in everything(of_numbers(0.1 * x, 3 * rng.normal(size=30)))
     assert "may be chance" not in everything(of_numbers(4 * x, x))  # clearly worse
-    assert "Squared error: above a constant's, which is 0." in everything(of_numbers(x, np.zeros(30)))
-    assert "Squared error: the same as a constant's." in everything(of_numbers(np.zeros(30), x))
+    assert "Squared error on held-out rows: above a constant's, which is 0." in everything(of_numbers(x, np.zeros(30)))
+    assert "Squared error on held-out rows: the same as a constant's." in everything(of_numbers(np.zeros(30), x))
 
 
 def test_two_rows_have_no_rank_correlation():

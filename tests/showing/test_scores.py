@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.dummy import DummyClassifier
@@ -7,8 +8,8 @@ from sklearn.metrics import average_precision_score, f1_score, log_loss, roc_auc
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag import BaggedClassifier, BaggedRegressor
-from stablebag.showing.scores import HeldOut, checked_metric
+from stablebag import BaggedClassifier, BaggedRegressor, study
+from stablebag.showing.scores import HeldOut, checked_metric, constant_like, unseen_errors
 
 
 def held_out(learner, X, y, X_test, y_test):
@@ -136,3 +137,49 @@ def test_metrics_of_numbers_are_not_for_classes(name):
     assert checked_metric(name, "regression") == name
     with pytest.raises(ValueError, match=f"The metric '{name}' is for numbers, but the target has classes. Use for"):
         checked_metric(name, "classification")
+
+
+def study_of(seed=0, n_test=200, slope=1.0, groups=None):
+    """A study of trees, whose held-out rows follow another law if the slope is not 1."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(150 + n_test, 2))
+    y = X[:, 0] * np.where(np.arange(len(X)) < 150, 1.0, slope) + 0.5 * rng.normal(size=len(X))
+    options = {"groups_test": groups, "n_refits": 2, "n_matched": 0, "n_points": 3}
+    return study(BaggedRegressor(n_bags=60, random_state=0), X[:150], y[:150], X[150:], y[150:], **options)
+
+
+def test_held_out_rows_are_called_harder_if_they_follow_another_law():
+    same, other, few = study_of(), study_of(slope=-1.0), study_of(slope=-1.0, n_test=8)
+    assert [each.unseen.is_harder for each in (same, other, few)] == [False, True, None]
+    assert same.unseen.beats
+    assert other.unseen.beats is None  # what the training rows say is not about these rows
+    assert "harder held-out rows" in same.summary()[1].text
+    assert other.summary()[1].text.startswith("The held-out rows seem to differ from the training rows: ")
+    assert other.summary()[0].text.startswith("No. On 200 held-out rows, it does not clearly beat a constant")
+    assert "harder" not in few.summary()[1].text
+
+
+def test_nothing_is_estimated_from_training_rows_that_depend_on_each_other():
+    made = study_of(groups=pd.Series(np.arange(200) // 10, name="span of time"))
+    assert made.unseen is None
+    assert "unseen" not in str(made)
+
+
+def test_constant_has_the_bags_and_the_mean_of_the_model():
+    X, y = np.arange(40.0)[:, None], np.arange(40.0) ** 2
+    for fit_params in ({}, {"groups": np.repeat(list("abcdefghij"), 4)}, {"row_ids": np.arange(100, 140)}):
+        model = BaggedRegressor(n_bags=30, max_features=1, random_state=3).fit(X, y, **fit_params)
+        constant = constant_like(model)
+        assert constant.bags_ == model.bags_
+        means = [y[list(rows)].mean() for rows in model.estimators_samples_]
+        assert constant.predict(X[:1]) == pytest.approx(np.mean(means))
+
+
+def test_errors_that_overflow_are_left_out():
+    X, y = np.arange(40.0)[:, None], 1e200 * np.resize([1.0, -1.0, 0.5], 40)
+    found = unseen_errors(BaggedRegressor(n_bags=30, random_state=0).fit(X, y))
+    assert [error.name for error in found.errors] == ["mean absolute error"]
+    assert (found.against, found.beats, found.compared) == (None, None, None)
+    equal = unseen_errors(BaggedRegressor(n_bags=30, random_state=0).fit(X, np.ones(40)))
+    assert [error.interval for error in equal.errors] == [None, None]
+    assert equal.beats is None

@@ -141,7 +141,7 @@ def test_lost_accuracy_comes_before_stability():
     verdict = decide(compared(6.0, 2.0), (loss(1.0, 1.1, 2.0, spread=0.1),), spread=10.0)
     assert verdict.case == "costs accuracy"
     assert [remark.case for remark in verdict.remarks] == ["stabilized"]
-    assert verdict.reasons == ("Squared error: 10% above the base model's.",)
+    assert verdict.reasons == ("Squared error on held-out rows: 10% above the base model's.",)
 
 
 @pytest.mark.parametrize(

@@ -395,10 +395,11 @@ def _mean_of_groups(model: Any, error: LeaveOneOutError) -> float:
 def are_harder(loss: Loss, unseen: Unseen) -> bool | None:
     """Whether the bagged model's loss on held-out rows is clearly larger than the training rows suggest.
 
-    This is a one-sided t test at 1 %. It is None if fewer than 12 rows, or groups, carry the loss.
+    This is a one-sided t test at 1 %. It is None for fewer than 12 held-out rows, or groups, and if fewer than 12
+    training rows carry the variance of their losses: rare large losses may then be missing among them.
     """
     error = unseen.compared
-    if error is None or error.interval is None or not len(loss.bagged):
+    if error is None or error.interval is None or unseen.against is None or not len(loss.bagged):
         return None
     held = loss.bagged
     if loss.groups is not None:
@@ -407,7 +408,7 @@ def are_harder(loss: Loss, unseen: Unseen) -> bool | None:
     expected, n = error.interval.value / loss.unit, len(held)
     own = (error.interval.high - error.interval.value) / loss.unit
     own /= float(stats.t.isf((1 - _LEVEL_OF_INTERVALS) / 2, max(1, error.interval.n - 1)))
-    if min(n, error.interval.n) < _FEWEST_DIFFERENCES or _carrying(held) < _FEWEST_DIFFERENCES:
+    if n < _FEWEST_DIFFERENCES or _carrying(unseen.against.errors[0].losses) < _FEWEST_DIFFERENCES:
         return None
     spread = math.sqrt(float(held.var(ddof=1)) / n + own**2)
     degrees = min(n, error.interval.n) - 1

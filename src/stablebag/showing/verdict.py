@@ -160,7 +160,10 @@ def decide(
         others = [replace(other, advice="") if other.case in over else other for other in others]
     elif first.case == STABILIZED and (doubts := " ".join(_doubts(losses))):
         first = replace(first, advice=f"{doubts} {first.advice.removeprefix(USE).strip()}".rstrip())
-    facts = (*_of_unseen(unseen), *_of_constant(losses, ranking), *_of_coverage(covered))
+    of_base = (
+        () if first.case == COSTS_ACCURACY or COSTS_ACCURACY in {other.case for other in others} else _of_base(losses)
+    )
+    facts = (*_of_unseen(unseen), *_of_constant(losses, ranking), *of_base, *_of_coverage(covered))
     return replace(first, reasons=(*facts, *first.reasons), remarks=tuple(others))
 
 
@@ -320,6 +323,19 @@ def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str
     return tuple(filter(None, (said, relative, *sharp)))
 
 
+def _of_base(losses: tuple[Loss, ...]) -> Iterator[str]:
+    """A reason that compares the first loss at the held-out rows with the base model's."""
+    if not losses or losses[0].base is None or not len(losses[0].base):
+        return
+    first, base = losses[0], losses[0].base
+    found = difference(first, base)
+    low, high = (end * first.unit for end in found.ends)
+    interval = ""
+    if not math.isnan(low) and found.mean != 0:
+        interval = f" The 95% interval of the difference is from {three_digits(low)} to {three_digits(high)}."
+    yield _relative(first, found, "the base model's", float(base.mean())) + interval
+
+
 def _of_unseen(unseen: Unseen | None) -> Iterator[str]:
     """Reasons about unseen rows, from the training rows."""
     if unseen is None:
@@ -368,7 +384,7 @@ def _relative(loss: Loss, found: Difference, whose: str, unit: float) -> str:
 
     The standard error of the difference is not that of the ratio, so the sentence does not have it.
     """
-    name = loss.name[0].upper() + loss.name[1:]
+    name = f"{_capital(loss.name)} on held-out rows"
     if found.mean == 0:
         return f"{name}: the same as {whose}."
     if unit == 0:
