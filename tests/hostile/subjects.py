@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import stablebag as sb
 from public import public
-from stablebag import deciding, measuring, models, proving, resampling, showing, tables
+from stablebag import connect, deciding, measuring, models, proving, resampling, showing, tables
 
 N = 12
 _RNG = np.random.default_rng(5)
@@ -573,6 +573,9 @@ _add(
     lambda: {"delta": np.array([0.1, 0.2]), "guaranteed": np.array([0.5, 0.3]), "impossible": None, "exact": None},
     lambda: lambda **arguments: showing.PhaseDiagramDisplay(**arguments).plot(axes()),
 )
+# Bridges to other libraries.
+_add("to_onnx", lambda: {"model": regressor(), "dtype": "float64"},
+     lambda: lambda **arguments: connect.to_onnx(**arguments).SerializeToString())  # fmt: skip
 
 MADE_BY = {
     "BagPredictions": "predict_once",

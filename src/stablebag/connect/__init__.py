@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from stablebag import _lazily
 
 if TYPE_CHECKING:
-    pass
+    from stablebag.connect.onnx import to_onnx as to_onnx
 else:
     __getattr__, __dir__, __all__ = _lazily(
         __name__,
-        {},
+        {"onnx": ["to_onnx"]},
     )
