@@ -576,6 +576,9 @@ _add(
     lambda: {"delta": np.array([0.1, 0.2]), "guaranteed": np.array([0.5, 0.3]), "impossible": None, "exact": None},
     lambda: lambda **arguments: showing.PhaseDiagramDisplay(**arguments).plot(axes()),
 )
+# Bridges to other libraries.
+_add("to_onnx", lambda: {"model": regressor(), "dtype": "float64"},
+     lambda: lambda **arguments: connect.to_onnx(**arguments).SerializeToString())  # fmt: skip
 
 # Bridges.
 
