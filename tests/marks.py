@@ -1,5 +1,6 @@
-"""Marks of tests that need more than the lowest versions: a newer library, or a verified solver."""
+"""Marks of tests that need more than the lowest versions: a newer library, a verified solver, or a POSIX system."""
 
+import os
 from importlib.metadata import version
 
 import pytest
@@ -16,6 +17,9 @@ _REASON = f"no solver was verified for scikit-learn {_HERE}"
 solver_chosen = pytest.mark.xfail(_UNVERIFIED, reason=_REASON, strict=True)
 # For tests that call a solver directly: with an unverified version, its results may or may not equal scikit-learn's.
 solver_compared = pytest.mark.skipif(_UNVERIFIED, reason=_REASON)
+
+# For tests that send signals, make symbolic links or set permissions, which Windows does not have in this form.
+posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals, links or permissions")
 
 
 def older(package, number):

@@ -1,6 +1,7 @@
 """Check that an installed stablebag works; `make release` runs it in an empty environment outside the checkout.
 
-`python smoke.py VERSION` needs only the package itself. Commands that need an extra must say which one.
+`python smoke.py VERSION` needs only the package itself. Commands that need an extra must say which one. A second
+argument, `compiled` or `pure`, is what the package must be: with its C library, or without.
 """
 
 import importlib.metadata
@@ -13,7 +14,7 @@ import stablebag
 from stablebag.fast.native.library import library
 
 
-def main(version):
+def main(version, expected=None):
     """Import, fit, certify and measure, call the command line, and check the installed files."""
     here, site = Path(stablebag.__file__).resolve(), Path(sysconfig.get_path("purelib")).resolve()
     assert site in here.parents, f"{here} is not what was installed"
@@ -35,6 +36,7 @@ def main(version):
     assert any(file.endswith("licenses/LICENSE") for file in files)
     assert not any(file.startswith(("tests", "docs")) or file.endswith(".c") for file in files)
     trees = "compiled" if library() is not None else "pure"
+    assert expected in (None, trees), f"this is the {trees} package, and not the {expected} one"
     print(f"stablebag {version} ({trees}) works on Python {sys.version.split()[0]}.")
 
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from marks import posix_only
 from stablebag._writing import refuse_ending, refuse_unwritable, refuse_unwritable_folder, whole, write_text
 
 
@@ -38,6 +39,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, error):
     assert path.read_text() == "before"
 
 
+@posix_only
 def test_permissions_of_the_old_file_are_kept_and_new_files_follow_the_umask(tmp_path):
     kept, new = tmp_path / "kept", tmp_path / "new"
     kept.write_text("")
@@ -52,6 +54,7 @@ def test_permissions_of_the_old_file_are_kept_and_new_files_follow_the_umask(tmp
     assert stat.S_IMODE(new.stat().st_mode) == 0o640
 
 
+@posix_only
 def test_links_are_followed_and_devices_are_written_directly(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "target")
     write_text(tmp_path / "link", "é")
@@ -95,6 +98,7 @@ write_text({str(path)!r}, "x" * 100_000)
     assert list(tmp_path.iterdir()) == [path]
 
 
+@posix_only
 def test_input_files_are_not_overwritten(tmp_path):
     table = tmp_path / "table.csv"
     refuse_unwritable(table, table)  # it is not there yet

@@ -74,10 +74,10 @@ def refuse_unwritable(path: str | Path | None, *read: str | Path | None) -> None
 def refuse_unwritable_folder(path: str | Path) -> None:
     """Raise an error if no files can be written to a folder. It need not exist yet: it is created when needed.
 
-    >>> refuse_unwritable_folder("/dev/null/results")
+    >>> refuse_unwritable_folder(f"{__file__}/results")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    NotADirectoryError: Cannot create the folder /dev/null/results: /dev/null is a file. Choose another path.
+    NotADirectoryError: Cannot create the folder ...results: ...py is a file. Choose another path.
     """
     folder = Path(os.path.realpath(path))
     there = next(place for place in (folder, *folder.parents) if place.exists())

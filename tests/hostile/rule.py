@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 import signal
 import sys
 import traceback
@@ -14,9 +13,12 @@ from typing import Any
 
 import joblib
 import numpy as np
+import pytest
 from sklearn.exceptions import NotFittedError
 
 import stablebag
+
+resource = pytest.importorskip("resource", reason="needs POSIX limits and signals")
 
 PACKAGE = Path(stablebag.__file__).parent
 # A call that should take milliseconds counts as hanging after this time, even on a busy machine.

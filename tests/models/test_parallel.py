@@ -14,6 +14,7 @@ from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_info
 
 from learners import FailsOn, RowRecorder, Sleeper, UnpicklableError
+from marks import posix_only
 from stablebag import BaggedRegressor, FunctionRegressor, Subbagging, leave_one_out_refit
 from stablebag._seeds import Seeds
 from stablebag.measuring import stability_test
@@ -64,6 +65,7 @@ except KeyboardInterrupt:
 """
 
 
+@posix_only
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupt_stops_quickly_and_leaves_no_workers(n_jobs, tmp_path):
     code = INTERRUPTED.format(tests=os.path.dirname(os.path.dirname(__file__)), folder=str(tmp_path), n_jobs=n_jobs)
@@ -205,8 +207,9 @@ def _is_alive(number):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_workers_end_with_their_parent_process(number, tmp_path):
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])  # Windows has no SIGKILL
+def test_workers_end_with_their_parent_process(name, tmp_path):
+    number = getattr(signal, name)
     code = INTERRUPTED.format(tests=os.path.dirname(os.path.dirname(__file__)), folder=str(tmp_path), n_jobs=2)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL) as process:
         _until(lambda: len(list(tmp_path.iterdir())) == 2, process)
@@ -220,6 +223,7 @@ def test_workers_end_with_their_parent_process(number, tmp_path):
     pytest.fail("workers live on")
 
 
+@posix_only
 def test_killed_worker_raises_an_error_with_the_likely_cause(tmp_path):
     code = INTERRUPTED.format(tests=os.path.dirname(os.path.dirname(__file__)), folder=str(tmp_path), n_jobs=2)
     code += "except RuntimeError as error:\n    print(error)\n"

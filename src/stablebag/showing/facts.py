@@ -291,7 +291,7 @@ def facts_of(study: Any) -> Facts:
     n_scored = len(study.losses[0].bagged) if study.losses else 0
     n_points = len(study.bagged.prediction)
     at = "the test point" if n_points == 1 else f"the worst of {n_points:,} test points"
-    proved = tuple(guarantees(study.bagged, study.proved, study.anew, study.refitted, delta, compared.weights))
+    proved = tuple(guarantees(study.bagged, study.proved, study.anew, study.refitted, delta))
     of_guarantees = {"measured": "measured", "proved": "guarantee", "price": "due to bags",
                      "bags": "enough bags"}  # fmt: skip
     sections = (
@@ -304,7 +304,7 @@ def facts_of(study: Any) -> Facts:
                 {**models, "constant": "constant"}, tuple(_scores(study))),
         Section("guarantees", f"how much the bagged model changes without one {noun.singular}, at {at}",
                 of_guarantees, proved,
-                _how_guarantees_are_read(study, proved)),
+                _how_guarantees_are_read(study)),
         Section("decisions", "", models, tuple(_decisions(study))),
         Section("numbers", "", {"value": ""}, tuple(_numbers(study))),
     )  # fmt: skip
@@ -466,7 +466,6 @@ def guarantees(
     anew: StabilityCertificate | None = None,
     refitted: Perturbations | None = None,
     delta: float = 0.05,
-    weights: np.ndarray | None = None,
 ) -> Iterator[Fact]:
     """Yield guarantees next to measurements of the same changes, at the worst of the points.
 
@@ -479,38 +478,26 @@ def guarantees(
     anew : certificate or None, default=None
         The certificate of the bagged model refitted with the same seed.
     refitted : Perturbations or None, default=None
-        Changes of the bagged model, refitted with the same seed without some rows drawn at random.
+        Changes of the bagged model, refitted with the same seed without rows. The bound on the mean over all rows is
+        next to them only if they are about all rows.
     delta : float, default=0.05
         A share of the training rows, or groups, in [0, 1], that may cause larger changes.
-    weights : ndarray or None, default=None
-        How many of the rows drawn at random each row of `refitted` represents; None means one each.
     """
     noun, scale = bagged.noun, scale_of(bagged)
     unit = "probability" if are_of_classes(bagged) else "prediction"
 
-    def line(
-        name: str,
-        label: str,
-        measured: Any,
-        bound: float,
-        price: Any = (math.nan, None),
-        error: float = math.nan,
-        **details: int,
-    ) -> Fact:
+    def line(name: str, label: str, measured: Any, bound: float, price: Any = (math.nan, None)) -> Fact:
         numbers = {
             "measured": float(measured),
             "proved": bound,
-            "error": error,
             "price": price[0],
             "bags": math.nan if price[1] is None else price[1],
         }
-        off = "" if math.isnan(error) else f" ± {error:.1g}"
         texts = {name: three_digits(numbers[name], scale) for name in ("measured", "price")}
-        texts["measured"] += off
         texts["proved"] = "" if math.isnan(bound) else rounded_up(bound, scale, digits=3)
         if price[1] is not None:
             texts["bags"] = f"{price[1]:,}"
-        return Fact(name, label, PROVED, numbers, unit, texts, details)
+        return Fact(name, label, PROVED, numbers, unit, texts)
 
     most, reused = f"{percent(1 - delta)} of {noun.plural}, at most", "bags reused"
     # A guarantee of refits is about the average over draws of the bags; one draw may be worse.
@@ -522,23 +509,11 @@ def guarantees(
     if anew is None:
         return
     yield line("guaranteed change of a refit", f"{again}: {most}", math.nan, *_bound_and_price(anew, delta))
-    if refitted is None:
-        return
-    means = refitted.values.mean(axis=1)  # over points, for each row
-    shares = np.ones(len(means)) if weights is None else weights
-    size = float(means.max(initial=0.0)) or 1.0  # in which squares stay floats
-    error = size * float((means / size).std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
-    n_left_out = round(shares.sum())
-    is_sample = n_left_out < len(bagged.rows)
-    refits = f" ({len(means):,} refit{'s' * (len(means) != 1)})" if is_sample or (shares > 1).any() else ""
-    yield line(
-        "guaranteed mean change of a refit",
-        f"{again}: mean over {noun.plural} and points{refits}",
-        np.average(means, weights=shares),
-        _bound(anew, anew.mean()),
-        error=error if is_sample and (shares == 1).all() else math.nan,
-        measured_rows=len(means),
-    )
+    measured = math.nan
+    if refitted is not None and len(refitted.rows) == len(bagged.rows):
+        measured = refitted.values.mean()
+    label = f"{again}: mean over {noun.plural} and points"
+    yield line("guaranteed mean change of a refit", label, measured, _bound(anew, anew.mean()))
 
 
 def _bound_and_price(proved: StabilityCertificate, delta: float) -> tuple[float, tuple[float, int | None]]:
@@ -556,15 +531,13 @@ def _bound(proved: StabilityCertificate, values: Any) -> float:
     return worst if worst < proved.range_length * (1 - 1e-9) else math.nan
 
 
-def _how_guarantees_are_read(study: Any, facts: tuple[Fact, ...]) -> str:
+def _how_guarantees_are_read(study: Any) -> str:
     """A note on the two kinds of lines and on empty cells."""
     noun = study.noun.singular
     parts = [f"Bags reused: the average over the bags without the {noun}."]
     if study.anew is not None:
         parts.append(f"Refit: the model refitted without the {noun}, same seed; guaranteed on average over seeds.")
     parts.append("Empty cells: not measured, or no bound available.")
-    if any(not math.isnan(fact["error"]) for fact in facts):
-        parts.append("± is a standard error.")
     return " ".join(parts)
 
 
@@ -951,7 +924,7 @@ KNOWN: dict[str, Known] = {
         "proved, refits: what all but a share --delta of the rows do not exceed, on average over seeds",
         _CHANGE, _BOUND[:1],
     ),
-    "guaranteed mean change of a refit": Known("proved, refits: mean over rows", _CHANGE, _BOUND, _MATCHED),
+    "guaranteed mean change of a refit": Known("proved, refits: mean over rows", _CHANGE, _BOUND[:1]),
     "flips": Known(
         "decisions that flip if the model is refitted without one row", ("share",), ("bagged",), _MATCHED,
         "classification", True, _DECISIONS,

@@ -626,10 +626,7 @@ class Contents:
     def section(self, name: str) -> Table | None:
         """A table of facts, without empty lines and columns."""
         section = self.facts.section(name)
-        facts = [
-            fact for fact in section.facts
-            if self._is_comparable(fact) and any(fact.text(column) for column in section.columns)
-        ]  # fmt: skip
+        facts = [fact for fact in section.facts if any(fact.text(column) for column in section.columns)]
         columns = [column for column in section.columns if any(fact.text(column) for fact in facts)]
         lines: list[list[Cell | float | str]] = [
             [fact.label, *(_cell(fact, column) for column in columns)] for fact in facts
@@ -639,16 +636,7 @@ class Contents:
 
     def note(self, name: str) -> str:
         """How to read a table of facts."""
-        section, table = self.facts.section(name), self.section(name)
-        has_errors = table is not None and any("±" in cell.text for line in table.lines for cell in line)
-        return section.note if has_errors else section.note.replace("± is a standard error.", "").strip()
-
-    def _is_comparable(self, fact: Fact) -> bool:
-        """Whether a bound covers the measurement next to it: a bound for all rows does not cover a sample of them."""
-        refits = self.study.refitted
-        return fact.name != "guaranteed mean change of a refit" or (
-            refits is not None and len(refits.rows) == len(self.study.bagged.rows)
-        )
+        return self.facts.section(name).note
 
     def rows(self, name: str, sorted_by: int = 1) -> Table | None:
         """A list of rows, or groups, with their values; None if it is empty, or if all of it may be bagging noise."""
