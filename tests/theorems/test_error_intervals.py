@@ -318,3 +318,17 @@ def test_the_bag_size_that_proves_a_share_is_the_largest_one():
         bound = ErrorBound.of_subbags(1000, m, math.inf, upper=1, lipschitz=1, scale=0.5)
         assert (1000 * bound.remainder**2 <= 0.01) == holds
     assert largest_proving_size(10, scale=0.5, square=1e-6) == 0
+
+
+@pytest.mark.parametrize("missed", [0.05, 0.01])
+def test_one_end_alone_is_missed_no_more_often_than_it_says(missed):
+    """The most lopsided remainder: far below its mean with a small probability, and slightly above otherwise."""
+    bound = ErrorBound(10**12, upper=1.0, remainder=1.0, drift=0.0)
+    for one_sided in (True, False):
+        half = bound.half_width(1 - missed, one_sided=one_sided)
+        chance = 1 / (1 + half**2)  # of a value of half, with mean zero and variance one: Cantelli's inequality
+        assert half**2 * chance + (1 - chance) * (half * chance / (1 - chance)) ** 2 == pytest.approx(1)
+        assert chance <= missed * (1 + 1e-9)
+    independent = ErrorBound(100, upper=1.0, remainder=0.0, drift=0.0)
+    assert independent.half_width(0.95, one_sided=True) == pytest.approx(math.sqrt(math.log(1 / 0.05) / 200))
+    assert bound.half_width(1 - missed, one_sided=True) < bound.half_width(1 - missed)

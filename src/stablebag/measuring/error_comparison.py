@@ -8,10 +8,9 @@ from typing import Any, overload
 import numpy as np
 
 from stablebag._checks import check_choice, refuse_type, refuse_value, shown
-from stablebag._wording import ROWS, html_table, number, paragraphs, preformatted, printable
+from stablebag._wording import ROWS, Noun, html_table, number, paragraphs, preformatted, printable
 from stablebag.measuring.error_intervals import ErrorInterval, Evidence, LossSource, signed_down, signed_up
-from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
-from stablebag.measuring.leave_one_out import chosen_rows
+from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error, sampled_rows
 from stablebag.models.ensemble import check_bagged
 from stablebag.models.fitted import fitted
 from stablebag.proving.error_bounds import check_confidence_level
@@ -38,6 +37,9 @@ class ErrorComparison:
         Whether both models have the same bags, so that their bagging noise largely cancels.
     n_carrying : float
         How many rows, or groups, carry the difference, by the kurtosis of the differences.
+    n_enough : float
+        About how many rows, or groups, would tell with probability 80% which model is better, if the difference stays
+        as it is. It is infinite if the difference is zero, or if it takes more bags.
     """
 
     names: tuple[str, str]
@@ -45,6 +47,7 @@ class ErrorComparison:
     interval: ErrorInterval
     same_bags: bool
     n_carrying: float
+    n_enough: float
 
     @property
     def difference(self) -> float:
@@ -71,18 +74,6 @@ class ErrorComparison:
         return self.names[1] if self.interval.low > 0 else None
 
     @property
-    def n_enough(self) -> float:
-        """About how many rows, or groups, would tell which model is better, if the difference stays as it is.
-
-        It is infinite if the difference is zero.
-        """
-        half = self.interval.width / 2
-        size = abs(self.difference)
-        if size == 0:
-            return math.inf
-        return float(max(self.interval.n * max(half / size, 1.0) ** 2, self._few * self.interval.n))
-
-    @property
     def verdict(self) -> str:
         """Which model is better, in a sentence; or that these data cannot tell."""
         noun, level = self.interval.noun, f"{100 * self.interval.confidence_level:g}%"
@@ -96,10 +87,6 @@ class ErrorComparison:
         return f"These data cannot tell which model is better{self._why}"
 
     @property
-    def _few(self) -> float:
-        return 1.0 if self.interval.kind == "proved" else max(1.0, _CARRYING / max(self.n_carrying, 1e-9))
-
-    @property
     def _why(self) -> str:
         noun, enough = self.interval.noun, self.n_enough
         if self.difference == 0 and self.interval.width == 0:
@@ -109,9 +96,14 @@ class ErrorComparison:
                 f": about {max(1, round(self.n_carrying)):,} {noun.plural} carry the difference, and at least "
                 f"{_CARRYING} are needed."
             )
+        if enough == math.inf and self.difference != 0:
+            return (
+                f": the bags without a {noun.singular} are so few that this alone could make the difference. "
+                "Use more bags."
+            )
         if enough > _MOST_ROWS:
             return "."
-        stays = f"if the difference stays at {number(self.difference)}"
+        stays = f"with probability 80%, if the difference stays at {number(self.difference)}"
         return f": about {_two_digits(enough):,} {noun.plural} would, {stays}."
 
     def to_frame(self) -> Any:
@@ -122,13 +114,15 @@ class ErrorComparison:
 
     def explain(self) -> str:
         """Explain in sentences which model is better, and what that rests on."""
-        first, second = (f"{name} {number(error.value)}" for name, error in zip(self.names, self.errors, strict=True))
+        first, second = (
+            f"{name} {number(error._mean[0])}" for name, error in zip(self.names, self.errors, strict=True)
+        )
         low, high, level = *self.interval, f"{100 * self.interval.confidence_level:g}%"
         return paragraphs(
             [
                 self.verdict,
-                f"Mean loss: {first}, {second}; difference {number(self.difference)}, {level} interval from "
-                f"{signed_down(low)} to {signed_up(high)} ({self.interval.kind}).",
+                f"Mean loss{_by(self.interval.noun)}: {first}, {second}; difference {number(self.difference)}, {level} "
+                f"interval from {signed_down(low)} to {signed_up(high)} ({self.interval.kind}).",
                 self.interval.guarantee,
                 _of_bags(self.same_bags),
             ]
@@ -201,13 +195,16 @@ class BestModels:
         return f"{100 * self.confidence_level:g}% confidence, {self.kind}"
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with the error of each model, and which one beats it."""
+        """Return a pandas DataFrame with the error of each model, and which one beats it.
+
+        With groups, the error is the mean over groups of their mean losses.
+        """
         import pandas as pd
 
         return pd.DataFrame(
             {
-                "error": [error.value for error in self.errors],
-                "standard_error": [error.standard_error for error in self.errors],
+                "error": [error._mean[0] for error in self.errors],
+                "standard_error": [error._mean[1] for error in self.errors],
                 "may_be_best": [name in self.best for name in self.names],
                 "beaten_by": [self.beaten_by.get(name) for name in self.names],
             },
@@ -218,7 +215,7 @@ class BestModels:
         beaten = [
             f"beaten by {self.beaten_by[name]}" if name in self.beaten_by else "may be best" for name in self.names
         ]
-        return {"error": [number(error.value) for error in self.errors], "": beaten}
+        return {"error": [number(error._mean[0]) for error in self.errors], "": beaten}
 
     def explain(self) -> str:
         """Explain in sentences which models may be the best, and show the error of each."""
@@ -292,7 +289,7 @@ def compare_errors(
         As in `LeaveOneOutError.interval`.
     rows : int, array-like of int or None, default=None
         The training rows at which all models are compared, by position, or the number of rows to draw at random. None
-        compares at all. Choose rows without looking at their targets.
+        compares at all. With groups, whole groups are drawn. Choose rows without looking at their features or targets.
     random_state : None, int, RandomState or Generator, default=None
         Determines which rows are drawn if `rows` is a number.
 
@@ -337,15 +334,18 @@ def compare_errors(
     for model in models:
         check_bagged(model, owner, outputs="any")
     _refuse_other_rows(names, models)
-    chosen = chosen_rows(rows, len(fitted(models[0]).y), ROWS, random_state, owner)
+    chosen = sampled_rows(models[0], rows, random_state, owner)
     errors = tuple(leave_one_out_error(model, loss, rows=chosen) for model in models)
     sources = [_source(error) for error in errors]
     same_bags = all(source.average.bags == sources[0].average.bags for source in sources)
     if b is not None:
         evidence = Evidence.of(sources, [error.losses for error in errors])
         interval = evidence.interval(level, kind) if evidence.losses.any() else evidence.nothing(level, kind)
-        two = errors[0], errors[1]
-        return ErrorComparison(("a", "b"), two, interval, same_bags, _carrying(evidence.losses))
+        two, carrying = (errors[0], errors[1]), _carrying(evidence.losses)
+        few = _CARRYING / max(carrying, 1e-9) if kind == "asymptotic" else 1.0
+        enough = evidence.n_enough(level, kind) if evidence.losses.any() else math.inf
+        enough = max(enough, few * interval.n, interval.n)
+        return ErrorComparison(("a", "b"), two, interval, same_bags, carrying, enough)
     return _best_of(names, errors, sources, level, kind, same_bags)
 
 
@@ -358,16 +358,14 @@ def _best_of(
     same_bags: bool,
 ) -> BestModels:
     """Each model is in the set unless another one beats it; the best one is not, but for the stated probability."""
-    tail, beaten = (1 - level) / (len(names) - 1), dict[str, str]()
-    order = sorted(range(len(names)), key=lambda place: errors[place].value)
+    missed, beaten = (1 - level) / (len(names) - 1), dict[str, str]()
+    order = sorted(range(len(names)), key=lambda place: errors[place]._mean[0])
     for loser in reversed(order):
         for winner in order:
-            if errors[winner].value >= errors[loser].value:
-                continue
             evidence = Evidence.of([sources[loser], sources[winner]], [errors[loser].losses, errors[winner].losses])
-            if kind == "asymptotic" and _carrying(evidence.losses) < _CARRYING:
+            if evidence.value <= 0 or (kind == "asymptotic" and _carrying(evidence.losses) < _CARRYING):
                 continue
-            if evidence.variance > 0 and evidence.interval(level, kind, tail).low > 0:
+            if evidence.is_larger(missed, kind):
                 beaten[names[loser]] = names[winner]
                 break
     best = tuple(names[place] for place in order if names[place] not in beaten)
@@ -420,6 +418,10 @@ def _carrying(differences: np.ndarray) -> float:
         return float(len(off))
     squares = (off / largest) ** 2
     return float(squares.sum() ** 2 / (squares**2).sum())
+
+
+def _by(noun: Noun) -> str:
+    return "" if noun is ROWS else f" by {noun.singular}"
 
 
 def _of_bags(same: bool) -> str:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_choice, hold_read_only
-from stablebag._wording import ROWS, number
+from stablebag._checks import check_choice, check_integer, hold_read_only, refuse_value
+from stablebag._seeds import Seeds
+from stablebag._wording import ROUNDING, ROWS, number
 from stablebag.measuring.error_intervals import ErrorInterval, Evidence, LossSource
 from stablebag.measuring.leave_one_out import chosen_rows, left_out_at_rows
 from stablebag.measuring.losses import BoundedLoss, loss_function
@@ -58,6 +59,13 @@ class LeaveOneOutError:
 
     def __float__(self) -> float:
         return self.value
+
+    @property
+    def _mean(self) -> tuple[float, float]:
+        """The mean that `interval` is about, over groups if there are any, and its standard error."""
+        if not self.units:
+            return self.value, self.standard_error
+        return self._evidence.value, self._evidence.unit * math.sqrt(self._evidence.variance)
 
     @property
     def rho(self) -> float:
@@ -164,8 +172,9 @@ def leave_one_out_error(
         What to do with rows that are in every bag.
     rows : int, array-like of int or None, default=None
         The training rows to predict, by position, or the number of rows to draw at random. None predicts all. Of very
-        many rows, a sample is enough: the standard error shows how precise it is. Choose rows without looking at their
-        targets.
+        many rows, a sample is enough: the standard error shows how precise it is. With groups, whole groups are drawn,
+        with about as many rows. Choose rows without looking at their features or targets: rows of one kind show the
+        error at new rows of that kind.
     random_state : None, int, RandomState or Generator, default=None
         Determines which rows are drawn if `rows` is a number.
 
@@ -190,7 +199,7 @@ def leave_one_out_error(
     check_bagged(model, owner, outputs="any")
     if not callable(loss):
         refuse_several_outputs(model, owner, ", or a function of all outputs as loss")
-    chosen = chosen_rows(rows, len(fitted(model).y), ROWS, random_state, owner)
+    chosen = sampled_rows(model, rows, random_state, owner)
     losses, source = losses_of(model, loss, chosen, undefined, owner)
     units, known = model.units_, source.numbers
     unit = float(np.abs(losses).max()) or 1.0  # avoids overflow of squares
@@ -199,6 +208,21 @@ def leave_one_out_error(
     groups = "" if of_units is None else units.noun.count(len(np.unique(of_units)))
     value, n_undefined = unit * float((losses / unit).mean()), source.n_chosen - len(known)
     return LeaveOneOutError(value, error, losses, known, n_undefined, groups, source)
+
+
+def sampled_rows(model: Any, rows: Any, random_state: Any, owner: str) -> np.ndarray | None:
+    """Return the positions of the rows to predict; None for all. With groups, a number of rows draws whole groups.
+
+    Drawing rows, or groups until there are enough rows, would have large groups more often than new groups are large.
+    """
+    n, units = len(fitted(model).y), model.units_
+    if units.are_rows or not isinstance(rows, int | np.integer) or isinstance(rows, bool):
+        return chosen_rows(rows, n, ROWS, random_state, owner)
+    n_groups = min(len(units), max(1, round(check_integer(rows, "rows", owner, minimum=1) * len(units) / n)))
+    if rows > n:
+        raise refuse_value("rows", owner, f"at most {n:,}, the number of rows", rows)
+    groups = Seeds.from_random_state(random_state, owner).generator().choice(len(units), n_groups, replace=False)
+    return np.flatnonzero(np.isin(units.of_rows, groups))
 
 
 def losses_of(
@@ -218,7 +242,15 @@ def losses_of(
         every = f"Every {units.noun.singular} is in every bag"
         raise ValueError(f"{every}, so there is no unseen row to predict. Use more or smaller bags.")
     source = LossSource(model, average, name, loss, function, numbers[known], y[known], len(predicted))
-    losses = source.loss(predicted[known], y[known])
+    predictions = _rounded(predicted[known], source.truth) if average.classes is None else predicted[known]
+    losses = source.loss(predictions, source.truth)
+    if not name and len(losses) > 1:
+        some = source.loss(predictions[1::2], source.truth[1::2])
+        if not np.allclose(losses[1::2], some, rtol=1e-6, atol=0, equal_nan=True):
+            raise ValueError(
+                "The loss function must be elementwise, but it returned other losses when it was called with half of "
+                "the rows. The loss at a row must not depend on other rows, for example on their mean."
+            )
     if not np.isfinite(losses).all():
         row = int(numbers[known[np.argmax(~np.isfinite(losses))]])
         raise ValueError(
@@ -232,6 +264,11 @@ def losses_of(
             f"A loss is {worst:g}, {what}. A BoundedLoss with upper={loss.upper:g} must be between 0 and this number."
         )
     return losses, source
+
+
+def _rounded(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Predictions that differ from the targets by rounding alone, as averages of them do, made equal to these."""
+    return np.where(np.abs(predictions - y) <= ROUNDING * np.abs(y), y, predictions)
 
 
 def _standard_error(losses: np.ndarray, units: np.ndarray | None) -> float:

@@ -76,19 +76,21 @@ class ErrorBound:
         remainder = lipschitz * scale * math.sqrt(2 * expected_spread(n, bag_size, n_bags) / n)
         return cls(n, upper, remainder, lipschitz * scale * math.sqrt(_expected_square(n, bag_size, n_bags)))
 
-    def half_width(self, confidence_level: float, *, differs: bool = False) -> float:
+    def half_width(self, confidence_level: float, *, differs: bool = False, one_sided: bool = False) -> float:
         """Return half the length of an interval that holds with this probability, for every learner.
 
         Hoeffding's inequality for the independent terms and Chebyshev's for the remainder share what is not covered, in
         the proportion that makes the interval shortest. With `differs`, the loss is a difference of two, in
-        [-upper, upper].
+        [-upper, upper]. With `one_sided`, the interval has one end, and Cantelli's inequality takes the place of
+        Chebyshev's: half of what two sides miss is not what one of them does, as a remainder may be lopsided.
         """
         length = 2 * self.upper if differs else self.upper
-        missed = 1 - confidence_level
+        missed, sides = 1 - confidence_level, 1 if one_sided else 2
 
         def total(share: float) -> float:
-            independent = length * math.sqrt(math.log(2 / (share * missed)) / (2 * self.n))
-            return independent + self.remainder / math.sqrt((1 - share) * missed)
+            independent = length * math.sqrt(math.log(sides / (share * missed)) / (2 * self.n))
+            rest = (1 - share) * missed
+            return independent + self.remainder * math.sqrt((1 - rest if one_sided else 1.0) / rest)
 
         if not math.isfinite(self.remainder):
             return math.inf
