@@ -472,6 +472,19 @@ def test_with_few_bags_noise_is_neither_dependence_nor_left_out(seed):
     assert "more bags" not in " ".join(many.interval().guarantee.split())
 
 
+def test_rare_large_losses_are_named_where_few_carry_the_variance(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(150, 2))
+    noise = {"rare": np.where(np.arange(150) % 50 == 0, 100.0, 0.0), "normal": rng.normal(size=150)}
+    model = BaggedRegressor(LinearRegression(), n_bags=60, random_state=0, prediction_range=None)
+    said = {
+        name: " ".join(leave_one_out_error(model.fit(rows, each), "absolute").interval().guarantee.split())
+        for name, each in noise.items()
+    }
+    assert "Only about 3 of the losses carry most of their variance, so the share can be far below 95%" in said["rare"]
+    assert "carry most" not in said["normal"]
+
+
 def test_what_is_declared_is_part_of_the_guarantee():
     loss = BoundedLoss(lambda p, y: 1 - p[np.arange(len(y)), y], 1.0, 1.0)
     assert "these 2 classes and the loss is as declared" in leave_one_out_error(classifier(), loss).interval(

@@ -195,6 +195,24 @@ def test_the_error_is_independent_terms_a_small_remainder_and_a_small_drift(sett
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_of_some_rows_the_remainder_and_the_drift_are_bounded(setting, learner):
+    """The mean over rows that were chosen without the data, while every row is left out beside them."""
+    bags, some = SETTINGS[setting][0], [0, 2]
+    exact, n = Exact(bags, LEARNERS[learner], LOSSES["absolute"][0], ROWS), bags.n_samples
+    centred, at_rows, _ = exact.centred()
+    eigenvalue, _ = largest_eigenvalue(bags)
+    spreads = spread_without_each(bags, None, eigenvalue, np.array(some))
+    drift = (exact.risk(exact.without[:, some]) - exact.risk(exact.whole)[:, None]).mean(axis=1)
+    remainder, independent = centred[:, some].mean(axis=1), at_rows[:, some].mean(axis=1)
+    total = exact.own_losses()[:, some].mean(axis=1) - exact.risk(exact.whole)
+    np.testing.assert_allclose(independent + remainder + drift, total, atol=1e-12)
+    assert abs(exact.mean(remainder * independent)) < 1e-12
+    assert exact.mean(remainder**2) <= 0.25 * 2 * spreads.sum() / len(some) ** 2 + 1e-12
+    assert np.abs(drift).max() <= 0.5 * math.sqrt(eigenvalue * n / len(some)) + 1e-12
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
 def test_the_sum_of_squares_without_a_second_row_is_bounded_at_every_point(setting):
     bags = SETTINGS[setting][0]
     n, eigenvalue = bags.n_samples, largest_eigenvalue(bags)[0]

@@ -38,6 +38,7 @@ from stablebag.resampling.unequal import ClusterSubbagging, StratifiedSubbagging
 # docs/proofs.md, 17: the bound on the distance between the two, and its measurement.
 
 SMALL_RHO = 0.1  # a share of the variance that changes an interval by less than 5 %
+ENOUGH_CARRYING = 12  # losses, or differences, that must carry the variance before it is relied on (docs/errors.md)
 _MOST_LEFT_OUT, _MOST_OTHERS = 2000, 1000  # units at which losses are measured, and others that are left out there
 _PARTS_OF_JUMPS = 8  # of the bags for a loss that jumps: of two parts, few rows at the jump would decide
 _ENOUGH_FOR_PARTS = 100  # bags
@@ -271,6 +272,16 @@ class Evidence:
         return float((self.losses / self.unit).var(ddof=1)) / len(self.losses) if len(self.losses) > 1 else math.nan
 
     @cached_property
+    def n_carrying(self) -> float:
+        """How many of the losses carry their variance, by the kurtosis: all if they are alike, one if it is one."""
+        off = self.losses - self.losses.mean()
+        largest = np.abs(off).max()
+        if largest == 0:
+            return float(len(off))
+        squares = (off / largest) ** 2
+        return float(squares.sum() ** 2 / (squares**2).sum())
+
+    @cached_property
     def proved(self) -> tuple[ErrorBound | None, str]:
         """The proved bound, or why there is none."""
         try:
@@ -433,26 +444,33 @@ class Evidence:
             )
         assumed = f"the mean of {len(self.losses):,} {self._losses} is nearly normal, which rare large ones can spoil"
         start = f"About {share} of such intervals contain {what}, if"
+        few = ""
+        if self.n_carrying < ENOUGH_CARRYING:
+            few = (
+                f" Only about {max(1, round(self.n_carrying))} of the {self._losses} carry most of their variance, so "
+                f"the share can be far below {share}."
+            )
         if self.rho <= SMALL_RHO and (bound := self.proved[0]) is not None:
             shift = bound.drift / self.unit / math.sqrt(self.variance)
             return (
                 f"{start} {assumed}. Nothing is assumed of the learner: dependence between the losses adds at most "
                 f"{_share_up(self.rho)} to the variance that they show (rho), and their mean is shifted by at most "
                 f"{rounded_up(shift)} standard errors{self._given_range}. So the interval is proved to be "
-                f"asymptotically exact: with more {self.noun.plural}, and more bags of the same size, both vanish."
+                f"asymptotically exact: with more {self.noun.plural}, and more bags of the same size, both vanish.{few}"
             )
         stable = (
             f"losses depend on single training {self.noun.plural}, and on how many bags are averaged, no more than is "
             "measured"
         )
         if self.proved[0] is None:
-            return f"{start} {stable} and {assumed}. That is assumed, not proved.{self._way_to_narrow} {self.proved[1]}"
+            narrow = self._way_to_narrow
+            return f"{start} {stable}, and {assumed}. That is assumed, not proved.{few}{narrow} {self.proved[1]}"
         known = f"the bags prove that dependence adds at most {rounded_up(self.rho)} times the variance (rho)"
         if math.isinf(self.rho):
             known = "the bags prove nothing about this (rho is infinite)"
         return (
-            f"{start} {stable} (it adds {_share(self.measured_rho)} to the variance, which is included) and {assumed}. "
-            f"That is assumed: for every learner, {known}. {self._way_to_a_proof}{self._way_to_narrow}"
+            f"{start} {stable} (it adds {_share(self.measured_rho)} to the variance, which is included), and {assumed}."
+            f" That is assumed: for every learner, {known}. {self._way_to_a_proof}{few}{self._way_to_narrow}"
         )
 
     @property

@@ -192,7 +192,7 @@ def leave_one_out_error(
     46.72 (standard error 1.6) over 442 rows
     >>> low, high = leave_one_out_error(model, "absolute").interval()
     >>> round(low, 1), round(high, 1)
-    (42.4, 51.1)
+    (42.7, 50.7)
     """
     owner = "leave_one_out_error"
     undefined = check_choice(undefined, "undefined", owner, ("raise", "skip"))
