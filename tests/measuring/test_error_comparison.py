@@ -154,6 +154,8 @@ def test_all_models_are_compared_at_the_same_rows(models, seed):
     np.testing.assert_array_equal(some.errors[1].rows, rows)
     each = np.subtract(*(leave_one_out_error(models[name], "absolute").losses[rows] for name in ("tree", "ridge")))
     assert some.difference == pytest.approx(each.mean())
+    assert some.better is not None or str(some.verdict).endswith("The models were compared at 60 of 150 rows.")
+    assert "were compared at" not in compare_errors(models["tree"], models["ridge"], "absolute").verdict
     fresh = compare_errors(models["tree"], models["ridge"], "absolute", rows=60)  # not drawn from a seed
     np.testing.assert_array_equal(fresh.errors[0].rows, fresh.errors[1].rows)
     several = compare_errors(models, loss="absolute", rows=[3, 140, 17, 5])

@@ -107,10 +107,12 @@ class ErrorComparison:
                 f": the bags without a {noun.singular} are so few that this alone could make the difference. "
                 "Use more bags."
             )
+        n, trained = self.interval.n, self.errors[0]._n_units
+        sample = f" The models were compared at {n:,} of {trained:,} {noun.plural}." if n < trained else ""
         if enough > _MOST_ROWS:
-            return "."
+            return f".{sample}"
         stays = f"with probability 80%, if the difference stays at {number(self.difference)}"
-        return f": about {_two_digits(enough):,} {noun.plural} would, {stays}."
+        return f": about {_two_digits(enough):,} {noun.plural} would, {stays}.{sample}"
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame of one line: the interval of the difference, and which model is better."""

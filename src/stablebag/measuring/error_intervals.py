@@ -500,7 +500,7 @@ class Evidence:
         n = self.sources[0].average.law.n_samples
         strengths = [source.declared for source in self.sources]
         scale = sum(each.lipschitz * each.scale for each in strengths)
-        size = largest_proving_size(n, scale / self.unit, SMALL_RHO * self.variance * n)
+        size = largest_proving_size(n, scale / self.unit, SMALL_RHO * self.variance * len(self.losses))
         if size < 1:
             return f"With {n:,} {self.noun.plural}, no bag size would prove it."
         are = f"1 {self.noun.singular}" if size == 1 else f"at most {size:,} {self.noun.plural}"

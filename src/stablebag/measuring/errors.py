@@ -61,6 +61,12 @@ class LeaveOneOutError:
         return self.value
 
     @property
+    def _n_units(self) -> int:
+        """How many rows, or groups, the model was fitted to."""
+        assert self._source is not None
+        return int(self._source.average.law.n_samples)
+
+    @property
     def _mean(self) -> tuple[float, float]:
         """The mean that `interval` is about, over groups if there are any, and its standard error."""
         if not self.units:
