@@ -364,8 +364,11 @@ def plan_error(
 
     def width(n: int, size: int, n_bags: int | float) -> float:
         bound = ErrorBound.of_subbags(n, size, n_bags, **about)
-        half = bound.half_width if math.isinf(n_bags) else bound.half_width_before_draw
-        return 2 * half(confidence_level)
+        if math.isinf(n_bags):
+            return 2 * bound.half_width(confidence_level)
+        # At low levels, the interval of drawn bags is wider: its drift is that of the worst learner for these bags.
+        drawn = ErrorBound(n, upper, bound.remainder, math.sqrt(2) * bound.drift).half_width(confidence_level)
+        return 2 * max(drawn, bound.half_width_before_draw(confidence_level))
 
     def enough_rows(size: Callable[[int], int]) -> int:
         """The smallest number of rows that is enough with bags of a size that depends on it; 0 if a billion is not."""
