@@ -26,7 +26,7 @@ from stablebag import (
     leave_one_out_error,
 )
 from stablebag.measuring import BoundedLoss
-from stablebag.measuring.losses import LARGEST, declared, loss_function
+from stablebag.measuring.error_intervals import LARGEST, declared, loss_function
 from stablebag.proving.error_bounds import expected_spread
 
 X, Y = load_diabetes(return_X_y=True)
