@@ -362,6 +362,7 @@ def test_intervals_of_extreme_targets_are_those_of_usual_ones_in_another_unit():
     assert error.rho == pytest.approx(usual.rho)
     assert error.measured_rho == pytest.approx(usual.measured_rho, rel=1e-4)
     assert len(repr(error.interval())) < 90
+    assert "E" not in repr(error.interval())
 
 
 def test_tables_larger_than_memory_have_intervals(tmp_path):

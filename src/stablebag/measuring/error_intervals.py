@@ -787,14 +787,14 @@ class ErrorInterval:
 
 def signed_up(value: float) -> str:
     """Return an upper end, which may be negative, rounded up."""
-    return rounded_up(value) if value >= 0 else f"-{rounded_down(-value)}"
+    return rounded_up(value) if value >= 0 else f"-{rounded_down(-value).lower()}"
 
 
 def signed_down(value: float) -> str:
     """Return a lower end, which may be negative, rounded down."""
     if 1000 <= value < 1e15:
         return f"{math.floor(value):,}"
-    return rounded_down(value) if value >= 0 else f"-{rounded_up(-value)}"
+    return rounded_down(value).lower() if value >= 0 else f"-{rounded_up(-value)}"
 
 
 def _share(value: float) -> str:
