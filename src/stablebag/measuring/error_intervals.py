@@ -653,7 +653,7 @@ class Evidence:
         if math.isinf(self.rho):
             known = "the bags prove nothing about this (rho is infinite)"
         return (
-            f"{start} {stable} (it adds {_share(self.measured_rho)} to the variance, which is included), and {assumed}."
+            f"{start} {stable} (it adds {_added(self.measured_rho)}, which is included), and {assumed}."
             f" That is assumed: for every learner, {known}. {self._way_to_a_proof}{few}{self._way_to_narrow}"
         )
 
@@ -670,6 +670,16 @@ class Evidence:
         return (
             f" The bags without a {self.noun.singular} are fewer than all bags, which shifts the {end} end by "
             f"{number(self.unit * abs(self.shift))}: more bags would narrow this."
+        )
+
+    @classmethod
+    def set_of_best(cls, sources: list[LossSource], level: float) -> str:
+        """What is proved of a set that contains the best of several models, in words."""
+        together = cls(sources, np.empty(0))
+        return (
+            f"Proved for every learner: with probability {100 * level:g}% over the draw of independent "
+            f"{together.noun.plural}{together._and_bags}, the fitted model with the smallest expected loss at a new "
+            f"{together.noun.singular} is one of those that may be best{together._given_range}."
         )
 
     @property
@@ -797,8 +807,8 @@ def signed_down(value: float) -> str:
     return rounded_down(value).lower() if value >= 0 else f"-{rounded_up(-value)}"
 
 
-def _share(value: float) -> str:
-    return percent(value) if value < 10 else f"{number(value)} times"
+def _added(value: float) -> str:
+    return f"{percent(value)} to the variance" if value < 10 else f"{number(value)} times the variance"
 
 
 def _share_up(value: float) -> str:

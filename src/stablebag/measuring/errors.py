@@ -446,6 +446,8 @@ class BestModels:
         What that rests on, as for intervals.
     same_bags : bool
         Whether all models have the same bags.
+    guarantee : str
+        What is guaranteed, or where to read it, in words.
     """
 
     names: tuple[str, ...]
@@ -455,6 +457,7 @@ class BestModels:
     confidence_level: float
     kind: str
     same_bags: bool
+    guarantee: str
 
     def __iter__(self) -> Any:
         return iter(self.best)
@@ -511,13 +514,10 @@ class BestModels:
             f"{printable(name).ljust(width)}  {error.rjust(wide)}  {how}"
             for name, error, how in zip(self.names, *columns.values(), strict=True)
         ]
-        rests = (
-            "Proved for every learner, for independent rows."
-            if self.kind == "proved"
-            else "This assumes what each asymptotic interval does: see compare_errors of two of them."
-        )
         return (
-            f"{paragraphs([self.verdict])}\n" + "\n".join(lines) + f"\n{paragraphs([rests, _of_bags(self.same_bags)])}"
+            f"{paragraphs([self.verdict])}\n"
+            + "\n".join(lines)
+            + f"\n{paragraphs([self.guarantee, _of_bags(self.same_bags)])}"
         )
 
     def __str__(self) -> str:
@@ -655,7 +655,10 @@ def _best_of(
                 beaten[names[loser]] = names[winner]
                 break
     best = tuple(names[place] for place in order if names[place] not in beaten)
-    return BestModels(names, errors, best, beaten, level, kind, same_bags)
+    guarantee = "This assumes what each asymptotic interval does: see compare_errors of two of them."
+    if kind == "proved":
+        guarantee = Evidence.set_of_best(sources, level)
+    return BestModels(names, errors, best, beaten, level, kind, same_bags, guarantee)
 
 
 def _several(models: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
