@@ -8,13 +8,15 @@ a model that has lost these rows. Run it with
     python benchmarks/error_intervals.py [factor] [designs ...]
 
 and it prints the tables of docs/errors.md, as lines of numbers. A factor of 1 takes about an hour on one core; with
-"compare" in place of a design, it simulates `compare_errors`.
+"compare" in place of a design, it simulates `compare_errors`, and with "hard" groups, rare classes, skewed noise, other
+schemes, samples of rows and few bags.
 """
 
 import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,16 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag import BaggedClassifier, BaggedRegressor, FixedRange, Subbagging, compare_errors, leave_one_out_error
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    BernoulliSubbagging,
+    ClassicalBagging,
+    FixedRange,
+    Subbagging,
+    compare_errors,
+    leave_one_out_error,
+)
 from stablebag.paper import Memorizer, ThresholdCount
 
 LEVEL, N_BAGS, N_FRESH = 0.95, 200, 10**6
@@ -265,11 +276,122 @@ def main_of_comparisons(factor: float) -> None:
             print(f"thresholds {thresholds}, {n} rows:", compare_soft(thresholds, n, round(400 * factor)), flush=True)
 
 
+# ---------------------------------------------------------------------------------------------------------- hard kinds
+
+HARD_SIDE = 16  # points on a side of the grid
+GROUP_SIZES = np.array([1, 1, 1, 1, 2, 3, 5, 40])
+PLACES = np.stack(np.meshgrid(*[np.linspace(-2, 2, HARD_SIDE)] * 2), axis=-1).reshape(-1, 2)
+LEVELS = np.sin(2 * PLACES[:, 0]) + PLACES[:, 1] * (PLACES[:, 0] > 0)
+
+
+def _in_groups(rng: np.random.Generator, n_groups: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where rows are, their targets and groups; targets of a group share an effect, which is larger in large groups."""
+    sizes = GROUP_SIZES[rng.integers(0, len(GROUP_SIZES), n_groups)]
+    effect, groups = rng.normal(size=n_groups) * (1 + (sizes > 3)), np.repeat(np.arange(n_groups), sizes)
+    places = rng.integers(0, len(PLACES), len(groups))
+    return places, LEVELS[places] + effect[groups] + rng.normal(size=len(groups)), groups
+
+
+def _tried(error: Any, true: float) -> tuple[bool, float, bool, float] | None:
+    """Whether the interval covers and its width, and the same of the one that is not widened; None if there is none."""
+    try:
+        found = error.interval(LEVEL)
+    except ValueError:  # all losses are equal
+        return None
+    low, high = _of_mean(error._evidence.losses)
+    return true in found, found.width, low <= true <= high, high - low
+
+
+def hard_groups(n_groups: int, learner: Any, repetition: int, part: int = 1) -> Any:
+    """Groups of very different sizes, all or one of so many parts of them; the error is that at a new group."""
+    places, y, groups = _in_groups(np.random.default_rng([n_groups, repetition]), n_groups)
+    model = BaggedRegressor(learner, n_bags=100, prediction_range=None, random_state=repetition)
+    model.fit(PLACES[places], y, groups=groups)
+    fresh, targets, of = _in_groups(np.random.default_rng(9), 40_000)
+    losses = (model.predict(PLACES)[fresh] - targets) ** 2
+    rows = None if part == 1 else len(y) // part
+    true = float((np.bincount(of, weights=losses) / np.bincount(of)).mean())
+    return _tried(leave_one_out_error(model, "squared", rows=rows, random_state=repetition), true)
+
+
+def hard_rare(n: int, share: float, loss: str, repetition: int) -> Any:
+    """A class that is rare."""
+    chance = 1 / (1 + np.exp(-1.2 * LEVELS))
+    chance = np.minimum(1, chance * share / chance.mean())
+    rng = np.random.default_rng([n, repetition, 1])
+    places = rng.integers(0, len(PLACES), n)
+    y = (rng.random(n) < chance[places]).astype(int)
+    if y.sum() < 1:
+        return None
+    tree = DecisionTreeClassifier(random_state=0, max_depth=4)
+    model = BaggedClassifier(tree, n_bags=100, random_state=repetition).fit(PLACES[places], y)
+    p = model.predict_proba(PLACES)[:, 1]
+    true = {
+        "zero_one": np.where(p > 0.5, 1 - chance, chance),
+        "brier": 2 * chance * (1 - p) ** 2 + 2 * (1 - chance) * p**2,
+        "probability": chance * (1 - p) + (1 - chance) * p,
+    }[loss].mean()
+    return _tried(leave_one_out_error(model, loss), float(true))
+
+
+def hard_noise(n: int, learner: Any, repetition: int, *, skewed: bool, n_bags: int = 100, scheme: Any = None,
+               rows: int | None = None) -> Any:  # fmt: skip
+    """Normal or lognormal noise, with squared loss."""
+    rng = np.random.default_rng([n, repetition, 2])
+    places, noise = rng.integers(0, len(PLACES), n), rng.normal(size=n)
+    noise, variance = (np.exp(noise) - np.exp(0.5), np.exp(2) - np.exp(1)) if skewed else (noise, 1.0)
+    settings = {"n_bags": n_bags, "scheme": scheme or Subbagging(0.5), "random_state": repetition}
+    model = BaggedRegressor(learner, prediction_range=None, **settings).fit(PLACES[places], LEVELS[places] + noise)
+    true = float(((model.predict(PLACES) - LEVELS) ** 2).mean() + variance)
+    error = leave_one_out_error(model, "squared", rows=rows, random_state=repetition, undefined="skip")
+    return _tried(error, true)
+
+
+def main_of_hard_kinds(factor: float) -> None:
+    """Print the coverage and width for kinds of data that are hard."""
+    tree, six, ridge = (
+        DecisionTreeRegressor(random_state=0),
+        DecisionTreeRegressor(max_depth=6, random_state=0),
+        Ridge(),
+    )
+    kinds: dict[str, tuple[int, Callable[[int], Any]]] = {
+        "trees, 30 groups": (150, lambda k: hard_groups(30, six, k)),
+        "trees, 100 groups": (80, lambda k: hard_groups(100, six, k)),
+        "trees, a third of 100 groups": (60, lambda k: hard_groups(100, six, k, part=3)),
+        "ridge, 30 groups": (150, lambda k: hard_groups(30, ridge, k)),
+        "lognormal, trees, 50 rows": (200, lambda k: hard_noise(50, tree, k, skewed=True)),
+        "lognormal, trees, 200 rows": (100, lambda k: hard_noise(200, tree, k, skewed=True)),
+        "lognormal, trees, 1,000 rows": (30, lambda k: hard_noise(1000, tree, k, skewed=True)),
+        "lognormal, ridge, 200 rows": (150, lambda k: hard_noise(200, ridge, k, skewed=True)),
+        "classical bagging": (150, lambda k: hard_noise(100, tree, k, skewed=False, scheme=ClassicalBagging())),
+        "Bernoulli": (150, lambda k: hard_noise(100, tree, k, skewed=False, scheme=BernoulliSubbagging(0.5))),
+        "trees, 100 of 1,000 rows": (60, lambda k: hard_noise(1000, tree, k, skewed=False, rows=100)),
+        "ridge, 100 of 1,000 rows": (60, lambda k: hard_noise(1000, ridge, k, skewed=False, rows=100)),
+    }
+    for n, n_bags, sets in ((1000, 10, 60), (1000, 30, 60), (4000, 10, 25)):
+        one = partial(hard_noise, n, tree, skewed=False, n_bags=n_bags)
+        kinds[f"trees, {n:,} rows, {n_bags} bags"] = sets, one
+    for n, share, loss in ((50, 0.01, "zero_one"), (100, 0.03, "zero_one"), (300, 0.03, "zero_one"),
+                           (300, 0.01, "zero_one"), (300, 0.01, "probability"), (100, 0.03, "brier")):  # fmt: skip
+        kinds[f"{share:.0%} positives, {n} rows, {loss}"] = 150, partial(hard_rare, n, share, loss)
+    for name, (repetitions, one) in kinds.items():
+        tried = [one(k) for k in range(max(2, round(factor * repetitions)))]
+        there = np.array([each for each in tried if each is not None])
+        shares = "none has an interval"
+        if len(there):
+            covered, width, plainly, plain = there.mean(axis=0)
+            shares = f"asymptotic {covered:.3f} {width:.3g}  plain {plainly:.3f} {plain:.3g}"
+        print(f"{name}, {len(there)} of {len(tried)} data sets: {shares}", flush=True)
+
+
 def main(factor: float = 1.0, *names: str) -> None:
     """Print the coverage and width of each method for every design and number of rows."""
     warnings.simplefilter("ignore")
     if names == ("compare",):
         main_of_comparisons(factor)
+        return
+    if names == ("hard",):
+        main_of_hard_kinds(factor)
         return
     for n, repetitions in REPETITIONS.items():
         for name in names or DESIGNS:

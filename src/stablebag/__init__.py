@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from stablebag.deciding.label_sets import predict_set as predict_set
     from stablebag.deciding.ranking import stable_ranking as stable_ranking
     from stablebag.deciding.selection import select_model as select_model
-    from stablebag.measuring.error_comparison import compare_errors as compare_errors
+    from stablebag.measuring.errors import compare_errors as compare_errors
     from stablebag.measuring.errors import leave_one_out_error as leave_one_out_error
     from stablebag.measuring.leave_one_out import leave_one_out as leave_one_out
     from stablebag.measuring.refits import leave_one_out_refit as leave_one_out_refit
@@ -71,8 +71,7 @@ else:
             "deciding.label_sets": ["predict_set"],
             "deciding.ranking": ["stable_ranking"],
             "deciding.selection": ["select_model"],
-            "measuring.error_comparison": ["compare_errors"],
-            "measuring.errors": ["leave_one_out_error"],
+            "measuring.errors": ["compare_errors", "leave_one_out_error"],
             "measuring.leave_one_out": ["leave_one_out"],
             "measuring.refits": ["leave_one_out_refit"],
             "measuring.suspects": ["suspects"],

@@ -1,5 +1,6 @@
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ from stablebag import (
     leave_one_out_error,
 )
 from stablebag.measuring import BoundedLoss
-from stablebag.measuring.losses import LARGEST, declared, loss_function
+from stablebag.measuring.error_intervals import LARGEST, declared, loss_function
 from stablebag.proving.error_bounds import expected_spread
 
 X, Y = load_diabetes(return_X_y=True)
@@ -158,19 +159,37 @@ def squared_changes(model, loss, y):
     return found
 
 
+def rise_by_fewer_bags(model, loss, y):
+    """How much the loss rises because bags without a row are fewer: it is linear in one over their number."""
+    outside, outputs, n_bags = ~model.bags_.inclusion, model.bag_predictions(model._X), len(model.bags_)
+    rise, inverse, missing = 0.0, 0.0, 0.0
+    for i in range(len(y)):
+        own = outputs[outside[:, i], i]
+        missing += (1 / len(own) - 1 / n_bags) / len(y)
+        for half in (slice(0, None, 2), slice(1, None, 2)):
+            some = outputs[half][outside[half, i], i]
+            rise += loss(some.mean(), y[i]) - loss(own.mean(), y[i])
+            inverse += 1 / len(some) - 1 / len(own)
+    return rise / inverse * missing
+
+
 @pytest.mark.parametrize("settings", [{}, {"n_bags": "all", "scheme": BernoulliSubbagging(3)}], ids=["drawn", "all"])
 def test_the_interval_is_widened_by_what_leaving_out_a_second_row_changes(settings):
     n = 8
     model = regressor(**settings).fit(X[:n], Y[:n])
     error = leave_one_out_error(model, "absolute")
-    first, second = squared_changes(model, lambda f, y: abs(f - y), Y[:n])
+    changes = squared_changes(model, lambda f, y: abs(f - y), Y[:n])
+    first, second = changes - np.nanmean(changes, axis=2, keepdims=True)
     known = ~np.isnan(first * second)
     added = max(0.0, 2 * (n - 1) / n * np.mean((first * second)[known]))
+    shift = 0.0 if model.derandomized_ else rise_by_fewer_bags(model, lambda f, y: abs(f - y), Y[:n])
+    assert (shift == 0) == model.derandomized_
     variance = error.losses.var(ddof=1) / n
     assert error.measured_rho == pytest.approx(added / variance)
     found = error.interval(0.9)
     half = stats.t.ppf(0.95, n - 1) * math.sqrt(variance + added)
-    assert tuple(found) == pytest.approx((max(0, error.value - half), error.value + half))
+    low, high = error.value - half - max(shift, 0), error.value + half - min(shift, 0)
+    assert tuple(found) == pytest.approx((max(0, low), high))
     assert error.value in found
     assert found.width == pytest.approx(found.high - found.low)
     assert found.to_frame()["low"][0] == found.low
@@ -237,8 +256,13 @@ def test_small_bags_of_many_rows_prove_the_asymptotic_interval():
     error = leave_one_out_error(model.fit(np.cos(rows)[:, None], rows % 3 == 0), "probability")
     assert error.measured_rho < error.rho < 0.1
     assert "So the interval is proved to be asymptotically exact" in error.interval().guarantee
-    some = leave_one_out_error(model, "probability", rows=20)
-    assert "Very many bags of at most" in some.interval().guarantee or some.rho < 0.1
+    larger = BaggedClassifier(DecisionTreeClassifier(), scheme=Subbagging(100), n_bags=200, random_state=0)
+    larger.fit(np.cos(rows)[:, None], rows % 3 == 0)
+    sizes = [
+        int(re.search(r"Very many bags of at most (\d+) rows", " ".join(found.interval().guarantee.split()))[1])
+        for found in (leave_one_out_error(larger, "probability", rows=some, random_state=0) for some in (None, 150))
+    ]
+    assert sizes[1] == pytest.approx(sizes[0], rel=0.5)  # the same bags prove it for a sample
 
 
 @pytest.mark.parametrize("name", ["absolute", "squared"])
@@ -338,6 +362,7 @@ def test_intervals_of_extreme_targets_are_those_of_usual_ones_in_another_unit():
     assert error.rho == pytest.approx(usual.rho)
     assert error.measured_rho == pytest.approx(usual.measured_rho, rel=1e-4)
     assert len(repr(error.interval())) < 90
+    assert "E" not in repr(error.interval())
 
 
 def test_tables_larger_than_memory_have_intervals(tmp_path):
@@ -358,3 +383,120 @@ def test_of_several_outputs_a_loss_of_all_has_a_proved_interval():
     assert error._source.declared.scale == pytest.approx(200 * math.sqrt(3))
     assert 0 < error.measured_rho < error.rho
     assert error.value in error.interval(kind="proved")
+
+
+@pytest.mark.parametrize("target", [0.1, 0.3, 7.7, 1e-300])
+def test_rounding_of_equal_losses_is_no_evidence(target):
+    model = BaggedRegressor(n_bags=100, random_state=0).fit(X, np.full(120, target))
+    error = leave_one_out_error(model, "absolute")
+    assert error.value == 0
+    with pytest.raises(ValueError, match="All 120 losses are equal"):
+        error.interval()
+
+
+def test_a_loss_may_change_its_arguments():
+    def changing(prediction, y):
+        prediction -= y
+        y *= 0
+        return np.abs(prediction, out=prediction)
+
+    model = regressor().fit(X, Y)
+    usual, found = (leave_one_out_error(model, loss) for loss in (lambda f, y: np.abs(f - y), changing))
+    np.testing.assert_array_equal(found.losses, usual.losses)
+    assert tuple(found.interval()) == tuple(usual.interval())
+    np.testing.assert_array_equal(model._average.y, Y)
+
+
+def test_a_loss_that_depends_on_other_rows_is_rejected():
+    model = regressor().fit(X, Y)
+    with pytest.raises(ValueError, match="must be elementwise"):
+        leave_one_out_error(model, lambda f, y: (f - y) ** 2 / np.var(y))
+    assert leave_one_out_error(model, lambda f, y: (f - y) ** 2 / 7, rows=[3]).value >= 0
+
+
+def test_a_loss_is_called_only_with_predictions():
+    """Not with a number in place of a prediction that no bag makes."""
+    model = regressor(prediction_range=FixedRange(20, 400), n_bags=30).fit(X, Y)
+
+    def relative(prediction, y):
+        assert (prediction >= 20).all()
+        return np.abs(prediction - y) / prediction
+
+    assert leave_one_out_error(model, relative, undefined="skip").interval().width > 0
+
+
+def test_of_groups_a_number_of_rows_draws_whole_groups(seed):
+    groups = np.repeat(np.arange(24), [1] * 20 + [25] * 4)
+    model = regressor().fit(X, Y, groups=groups)
+    shares = []
+    for attempt in range(40):
+        rows = leave_one_out_error(model, "absolute", rows=30, random_state=[seed, attempt][1]).rows
+        found = np.unique(groups[rows])
+        assert len(found) == 6  # a quarter of the rows is a quarter of the groups
+        np.testing.assert_array_equal(rows, np.flatnonzero(np.isin(groups, found)))
+        shares.append((found >= 20).mean())
+    assert 0.08 < np.mean(shares) < 0.27  # a sixth of the groups is large; most of the rows are theirs
+    whole = leave_one_out_error(model, "absolute", rows=np.flatnonzero(groups > 4))
+    assert whole.interval().n == 19
+    parts = leave_one_out_error(model, "absolute", rows=np.arange(0, 120, 3))
+    assert parts.rho == math.inf
+    for kind in ("asymptotic", "proved"):
+        with pytest.raises(ValueError, match="only some of the rows of 4 groups"):
+            parts.interval(kind=kind)
+    with pytest.raises(ValueError, match=r"'rows' parameter .* must be at most 120"):
+        leave_one_out_error(model, rows=121)
+
+
+@pytest.mark.parametrize("n_bags", [1, 2, 5])
+def test_few_bags_have_no_interval_and_say_so(n_bags):
+    error = leave_one_out_error(regressor(n_bags=n_bags, scheme=Subbagging(60)).fit(X, Y), undefined="skip")
+    with pytest.raises(ValueError, match=f"With {n_bags} bag"):
+        error.interval()
+
+
+def test_two_rows_have_no_asymptotic_interval():
+    error = leave_one_out_error(regressor(scheme=Subbagging(1)).fit(X[:2], Y[:2]))
+    with pytest.raises(ValueError, match="at least three rows, got 2"):
+        error.interval()
+
+
+def test_with_few_bags_noise_is_neither_dependence_nor_left_out(seed):
+    """Half bags without a row are half as many: this shifts the error, and adds nothing to its variance."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(600, 2))
+    y = rows[:, 0] + rng.normal(size=600)
+    tree = DecisionTreeRegressor(random_state=0)
+    few, many = (
+        leave_one_out_error(BaggedRegressor(tree, scheme=Subbagging(0.5), n_bags=n_bags, random_state=0,
+                                            prediction_range=None).fit(rows, y))
+        for n_bags in (12, 300)
+    )  # fmt: skip
+    low, high = few.interval()
+    assert few.value - low > 1.1 * (high - few.value)
+    assert low < many.value
+    assert few.measured_rho < 4
+    assert "more bags would narrow this" in " ".join(few.interval().guarantee.split())
+    assert "more bags" not in " ".join(many.interval().guarantee.split())
+
+
+def test_rare_large_losses_are_named_where_few_carry_the_variance(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(150, 2))
+    noise = {"rare": np.where(np.arange(150) % 50 == 0, 100.0, 0.0), "normal": rng.normal(size=150)}
+    model = BaggedRegressor(LinearRegression(), n_bags=60, random_state=0, prediction_range=None)
+    said = {
+        name: " ".join(leave_one_out_error(model.fit(rows, each), "absolute").interval().guarantee.split())
+        for name, each in noise.items()
+    }
+    assert "Only about 3 of the losses carry most of their variance, so the share can be far below 95%" in said["rare"]
+    assert "carry most" not in said["normal"]
+
+
+def test_what_is_declared_is_part_of_the_guarantee():
+    loss = BoundedLoss(lambda p, y: 1 - p[np.arange(len(y)), y], 1.0, 1.0)
+    assert "these 2 classes and the loss is as declared" in leave_one_out_error(classifier(), loss).interval(
+        kind="proved"
+    ).guarantee.replace("\n", " ")
+    free = leave_one_out_error(regressor(prediction_range=ObservedRange()).fit(X, Y), BoundedLoss(
+        lambda f, y: np.minimum(abs(f - y) / 50, 1), 0.02, 1.0))  # fmt: skip
+    assert free.interval(0.999999).high <= 1  # known, although nothing is proved

@@ -57,6 +57,18 @@ def test_a_model_fitted_as_planned_has_an_interval_of_at_most_that_width(seed):
     assert found.width <= planned.width
 
 
+@pytest.mark.parametrize(("n", "wished", "level", "max_bags"), [
+    (300, 0.3, 0.05, 300), (1000, 0.3, 0.2, 200), (300, 0.5, 0.5, 300), (100, 0.8, 0.95, 200),
+])  # fmt: skip
+def test_the_interval_of_drawn_bags_is_not_wider_than_planned_at_any_level(n, wished, level, max_bags, seed):
+    planned = plan(n, error_width=wished, confidence_level=level, max_bags=max_bags)
+    rows = np.arange(n)
+    settings = {"scheme": planned.scheme, "n_bags": planned.n_bags, "random_state": seed}
+    model = BaggedClassifier(DecisionTreeClassifier(max_depth=1), **settings).fit(rows[:, None], rows % 2)
+    bound = leave_one_out_error(model, "probability")._evidence.proved[0]
+    assert 2 * bound.half_width(level) <= planned.width <= wished
+
+
 @pytest.mark.parametrize("given", [
     {"epsilon": 0.1}, {"delta": 0.1}, {"scheme": "bernoulli"}, {"coupling": "any"}, {"delta_range": 0.1},
     {"churn": 0.1},

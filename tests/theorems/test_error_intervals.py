@@ -195,6 +195,24 @@ def test_the_error_is_independent_terms_a_small_remainder_and_a_small_drift(sett
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_of_some_rows_the_remainder_and_the_drift_are_bounded(setting, learner):
+    """The mean over rows that were chosen without the data, while every row is left out beside them."""
+    bags, some = SETTINGS[setting][0], [0, 2]
+    exact, n = Exact(bags, LEARNERS[learner], LOSSES["absolute"][0], ROWS), bags.n_samples
+    centred, at_rows, _ = exact.centred()
+    eigenvalue, _ = largest_eigenvalue(bags)
+    spreads = spread_without_each(bags, None, eigenvalue, np.array(some))
+    drift = (exact.risk(exact.without[:, some]) - exact.risk(exact.whole)[:, None]).mean(axis=1)
+    remainder, independent = centred[:, some].mean(axis=1), at_rows[:, some].mean(axis=1)
+    total = exact.own_losses()[:, some].mean(axis=1) - exact.risk(exact.whole)
+    np.testing.assert_allclose(independent + remainder + drift, total, atol=1e-12)
+    assert abs(exact.mean(remainder * independent)) < 1e-12
+    assert exact.mean(remainder**2) <= 0.25 * 2 * spreads.sum() / len(some) ** 2 + 1e-12
+    assert np.abs(drift).max() <= 0.5 * math.sqrt(eigenvalue * n / len(some)) + 1e-12
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
 def test_the_sum_of_squares_without_a_second_row_is_bounded_at_every_point(setting):
     bags = SETTINGS[setting][0]
     n, eigenvalue = bags.n_samples, largest_eigenvalue(bags)[0]
@@ -318,3 +336,17 @@ def test_the_bag_size_that_proves_a_share_is_the_largest_one():
         bound = ErrorBound.of_subbags(1000, m, math.inf, upper=1, lipschitz=1, scale=0.5)
         assert (1000 * bound.remainder**2 <= 0.01) == holds
     assert largest_proving_size(10, scale=0.5, square=1e-6) == 0
+
+
+@pytest.mark.parametrize("missed", [0.05, 0.01])
+def test_one_end_alone_is_missed_no_more_often_than_it_says(missed):
+    """The most lopsided remainder: far below its mean with a small probability, and slightly above otherwise."""
+    bound = ErrorBound(10**12, upper=1.0, remainder=1.0, drift=0.0)
+    for one_sided in (True, False):
+        half = bound.half_width(1 - missed, one_sided=one_sided)
+        chance = 1 / (1 + half**2)  # of a value of half, with mean zero and variance one: Cantelli's inequality
+        assert half**2 * chance + (1 - chance) * (half * chance / (1 - chance)) ** 2 == pytest.approx(1)
+        assert chance <= missed * (1 + 1e-9)
+    independent = ErrorBound(100, upper=1.0, remainder=0.0, drift=0.0)
+    assert independent.half_width(0.95, one_sided=True) == pytest.approx(math.sqrt(math.log(1 / 0.05) / 200))
+    assert bound.half_width(1 - missed, one_sided=True) < bound.half_width(1 - missed)

@@ -76,19 +76,21 @@ class ErrorBound:
         remainder = lipschitz * scale * math.sqrt(2 * expected_spread(n, bag_size, n_bags) / n)
         return cls(n, upper, remainder, lipschitz * scale * math.sqrt(_expected_square(n, bag_size, n_bags)))
 
-    def half_width(self, confidence_level: float, *, differs: bool = False) -> float:
+    def half_width(self, confidence_level: float, *, differs: bool = False, one_sided: bool = False) -> float:
         """Return half the length of an interval that holds with this probability, for every learner.
 
         Hoeffding's inequality for the independent terms and Chebyshev's for the remainder share what is not covered, in
         the proportion that makes the interval shortest. With `differs`, the loss is a difference of two, in
-        [-upper, upper].
+        [-upper, upper]. With `one_sided`, the interval has one end, and Cantelli's inequality takes the place of
+        Chebyshev's: half of what two sides miss is not what one of them does, as a remainder may be lopsided.
         """
         length = 2 * self.upper if differs else self.upper
-        missed = 1 - confidence_level
+        missed, sides = 1 - confidence_level, 1 if one_sided else 2
 
         def total(share: float) -> float:
-            independent = length * math.sqrt(math.log(2 / (share * missed)) / (2 * self.n))
-            return independent + self.remainder / math.sqrt((1 - share) * missed)
+            independent = length * math.sqrt(math.log(sides / (share * missed)) / (2 * self.n))
+            rest = (1 - share) * missed
+            return independent + self.remainder * math.sqrt((1 - rest if one_sided else 1.0) / rest)
 
         if not math.isfinite(self.remainder):
             return math.inf
@@ -362,8 +364,11 @@ def plan_error(
 
     def width(n: int, size: int, n_bags: int | float) -> float:
         bound = ErrorBound.of_subbags(n, size, n_bags, **about)
-        half = bound.half_width if math.isinf(n_bags) else bound.half_width_before_draw
-        return 2 * half(confidence_level)
+        if math.isinf(n_bags):
+            return 2 * bound.half_width(confidence_level)
+        # At low levels, the interval of drawn bags is wider: its drift is that of the worst learner for these bags.
+        drawn = ErrorBound(n, upper, bound.remainder, math.sqrt(2) * bound.drift).half_width(confidence_level)
+        return 2 * max(drawn, bound.half_width_before_draw(confidence_level))
 
     def enough_rows(size: Callable[[int], int]) -> int:
         """The smallest number of rows that is enough with bags of a size that depends on it; 0 if a billion is not."""
