@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stablebag import BaggedClassifier, BaggedRegressor, study
 from stablebag._wording import GROUPS, ROWS
 from stablebag.cli.main import main
-from stablebag.measuring import ErrorComparison, ErrorInterval, Perturbations
+from stablebag.measuring import ErrorComparison, ErrorInterval, LeaveOneOutError, Perturbations
 from stablebag.measuring.perturbations import BagSpread
 from stablebag.showing.comparison import Comparison
 from stablebag.showing.facts import summary_text
@@ -146,8 +146,11 @@ def unseen(value, constant, width, n_carrying=100.0, is_harder=False):
     def interval(mean, half):
         return ErrorInterval(mean - half, mean + half, mean, 0.95, "asymptotic", 7.0, 0.1, 353, "As is assumed.")
 
+    enough = 353 * max(width / 2 / abs(value - constant), 1.0) ** 2 * max(1.0, 12 / n_carrying)
+    difference = interval(value - constant, width / 2)
+    of_model = LeaveOneOutError(value, 1.0, np.ones(353), np.arange(353))
     against = ErrorComparison(
-        ("the bagged model", "a constant"), (None, None), interval(value - constant, width / 2), True, n_carrying
+        ("the bagged model", "a constant"), (of_model, of_model), difference, True, n_carrying, enough
     )
     of = [
         UnseenError("mean absolute error", 46.4567, 60.0, interval(46.4567, 4.0)),
@@ -291,11 +294,13 @@ def test_the_error_on_unseen_rows_is_stated_with_its_interval_and_next_to_a_cons
     assert told("worse", "noise") == f"No. {error}, and its squared error is 40% above a constant's."
     below = "There, its squared error is 76.1% below that of a constant prediction."
     assert told("not clear") == f"Yes. {error}. {ranks} {below}"  # the held-out rows are clear
-    many = "About 5,700 rows would show whether it beats a constant."
+    many = "About 5,700 rows would probably show whether it beats a constant."
     assert told("not clear", "few rows") == f"Not known. {error}. {many}"
     assert told("not clear, above", "seems so") == f"Not known. {error}. {many}"
     assert told("not clear", "seems so").startswith(f"It seems so. {error}. {many} It ranks 40 held-out rows ")
-    assert told("carried by few", "few rows").endswith("About 1,500 rows would show whether it beats a constant.")
+    assert told("carried by few", "few rows").endswith(
+        "About 1,500 rows would probably show whether it beats a constant."
+    )
     assert told("hardly different", "few rows").endswith("That it beats a constant is not clear.")
     assert told("better", "few rows").endswith("4 held-out rows are too few to confirm that (rank correlation 0.8).")
     assert told("better", "noise").startswith("No. On 200 held-out rows, it does not clearly beat a constant")

@@ -136,7 +136,7 @@ def test_errors_on_unseen_rows_are_those_of_the_bags_without_each_row(diabetes, 
     assert (fact["bagged"], fact["low"], fact["high"]) == (absolute.value, *absolute.interval())
     fact = found["root mean squared error on unseen rows"]
     assert fact["bagged"] == squared.value**0.5
-    assert (fact["low"], fact["high"]) == tuple(np.sqrt([*squared.interval()]))
+    assert np.isnan(fact["low"])  # 95 % intervals of squared errors cover too little where targets are skewed
     assert fact["constant"] == pytest.approx(fitted_model(model).y.std(), rel=0.02)
     classes = cancer.facts()
     brier = leave_one_out_error(cancer.model, "brier")

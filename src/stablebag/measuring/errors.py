@@ -10,7 +10,17 @@ import numpy as np
 
 from stablebag._checks import check_choice, check_integer, hold_read_only, refuse_type, refuse_value, shown
 from stablebag._seeds import Seeds
-from stablebag._wording import ROUNDING, ROWS, Noun, html_table, number, paragraphs, preformatted, printable
+from stablebag._wording import (
+    ROUNDING,
+    ROWS,
+    Noun,
+    about_count,
+    html_table,
+    number,
+    paragraphs,
+    preformatted,
+    printable,
+)
 from stablebag.measuring.error_intervals import (
     ENOUGH_CARRYING,
     BoundedLoss,
@@ -73,8 +83,7 @@ class LeaveOneOutError:
     @property
     def _n_units(self) -> int:
         """How many rows, or groups, the model was fitted to."""
-        assert self._source is not None
-        return int(self._source.average.law.n_samples)
+        return len(self.losses) if self._source is None else int(self._source.average.law.n_samples)
 
     @property
     def _mean(self) -> tuple[float, float]:
@@ -97,6 +106,15 @@ class LeaveOneOutError:
     def measured_rho(self) -> float:
         """The same share as these bags measure it, without bagging noise: an estimate, not a proof."""
         return self._evidence.measured_rho
+
+    @property
+    def n_carrying(self) -> float:
+        """How many rows, or groups, carry the variance of the losses, by the kurtosis.
+
+        It is all of them if losses are alike, and one if all the variance comes from one. Below 12, asymptotic
+        intervals may contain the expected loss far less often than they should.
+        """
+        return self._evidence.n_carrying
 
     def interval(self, confidence_level: float = 0.95, kind: str = "asymptotic") -> ErrorInterval:
         """Return an interval for the expected loss of this fitted model at a new row.
@@ -389,7 +407,7 @@ class ErrorComparison:
         if enough > _MOST_ROWS:
             return f".{sample}"
         stays = f"with probability 80%, if the difference stays at {number(self.difference)}"
-        return f": about {_two_digits(enough):,} {noun.plural} would, {stays}.{sample}"
+        return f": about {about_count(enough):,} {noun.plural} would, {stays}.{sample}"
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame of one line: the interval of the difference, and which model is better."""
@@ -710,8 +728,3 @@ def _of_bags(same: bool) -> str:
         "The models have different bags, and their bagging noise does not cancel. Fit them with the same scheme, "
         "n_bags and random_state."
     )
-
-
-def _two_digits(value: float) -> int:
-    step = int(10.0 ** max(0, math.floor(math.log10(value)) - 1))
-    return math.ceil(value / step) * step

@@ -311,8 +311,8 @@ def facts_of(study: Any) -> Facts:
     sentences = {"proved of these bags": study.proved.explain(delta)}
     if study.anew is not None:
         sentences["proved of bags drawn anew"] = study.anew.explain(delta)
-    if study.unseen is not None and (last := study.unseen.errors[-1]).interval is not None:
-        what = "Squared error" if last.is_root else _capital(last.name)
+    if study.unseen is not None and (last := study.unseen.stated).interval is not None:
+        what = _capital(last.name)
         for_all = "" if last.proved is None else f" With {last.proved!r}, nothing is assumed of the learner."
         sentences["errors"] = f"{what} on unseen {noun.plural}: {last.interval!r}. {last.interval.guarantee}{for_all}"
     if study.decisions is not None:
@@ -408,7 +408,7 @@ def _errors(study: Any) -> Iterator[Fact]:
         texts = {}
         for kind, before in (("asymptotic", ""), ("proved", "proved_")):
             numbers |= dict(zip((f"{before}low", f"{before}high"), error.ends(kind), strict=True))
-        if error.interval is not None:
+        if not math.isnan(numbers["low"]):
             texts["interval"] = f"{rounded_down(numbers['low'], digits=3)} to {rounded_up(numbers['high'], digits=3)}"
         details = {}
         if error.interval is not None:
@@ -434,8 +434,8 @@ def _how_errors_are_read(study: Any) -> str:
         parts.append("The held-out rows are harder than that: they seem to differ from the training rows.")
     if study.noun != ROWS:
         parts.append(f"Every {study.noun.singular} counts the same.")
-    if any(error.interval is None for error in study.unseen.errors):
-        parts.append("Empty cells: too few bags or different losses for an interval.")
+    if study.task == "regression" and study.unseen.stated.interval is not None:
+        parts.append("The interval assumes that no rare, far larger errors are missing among these rows.")
     return " ".join(parts)
 
 
@@ -952,7 +952,7 @@ KNOWN: dict[str, Known] = {
         (*_ENDS, "constant"), _UNSEEN, "regression",
     ),
     "root mean squared error on unseen rows": Known(
-        "the same", ("score",), (*_ENDS, "constant"), _UNSEEN, "regression"
+        "the same, without an interval", ("score",), ("bagged", "constant"), _UNSEEN, "regression"
     ),
     "share of wrong decisions on unseen rows": Known(
         "the same", ("score",), (*_ENDS, "constant"), _UNSEEN, "classification"

@@ -15,9 +15,8 @@ from sklearn.utils.metaestimators import available_if
 
 from stablebag._checks import refuse_type, shown
 from stablebag._wording import GROUPS, Noun, short
-from stablebag.measuring.error_comparison import ErrorComparison, compare_errors
-from stablebag.measuring.error_intervals import ErrorInterval
-from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
+from stablebag.measuring.error_intervals import ENOUGH_CARRYING, ErrorInterval
+from stablebag.measuring.errors import ErrorComparison, LeaveOneOutError, compare_errors, leave_one_out_error
 from stablebag.models.fitted import fitted
 from stablebag.models.learners import one_hot
 
@@ -51,7 +50,6 @@ SPANS = Noun("span of time", "spans of time")
 LEVEL = 0.05  # largest rate of false claims about accuracy
 _LEVEL_OF_GROUPS = 0.025  # of the t test over groups; its error rate is then at most 5 % (docs/verdict.md)
 _LEVEL_OF_LOSSES = 0.01  # of the t test of losses; its error rate is then at most 5 % (docs/verdict.md)
-_FEWEST_DIFFERENCES = 12  # effective number of rows behind a difference, by its kurtosis
 _LEVEL_OF_INTERVALS = 0.95  # of errors, and of their differences
 _LEVEL_OF_HARDER = 0.01  # p-value from which on held-out rows are called harder than the training rows
 _LEVEL_OF_COVERAGE = 0.01  # p-value below which too few rows are covered
@@ -265,11 +263,12 @@ class UnseenError(NamedTuple):
     constant : float
         The error of a constant: the mean target, or the frequencies of the classes.
     interval : ErrorInterval or None
-        The asymptotic interval for the error of the bagged model; None if there is none.
+        The asymptotic interval for the mean loss of the bagged model; None if there is none.
     proved : ErrorInterval or None
         The interval that is proved for every learner; None if nothing is proved.
     is_root : bool, default=False
-        Whether the error is the square root of what the intervals are about.
+        Whether the error is the square root of the mean loss. Its interval is not shown: squared errors of skewed
+        targets have rare large values, and 95 % intervals then cover as few as 71 % (docs/errors.md).
     """
 
     name: str
@@ -282,9 +281,7 @@ class UnseenError(NamedTuple):
     def ends(self, kind: str = "asymptotic") -> tuple[float, float]:
         """Return both ends of an interval for the error; NaN if there is none."""
         interval = self.interval if kind == "asymptotic" else self.proved
-        if interval is None:
-            return math.nan, math.nan
-        return (math.sqrt(interval.low), math.sqrt(interval.high)) if self.is_root else (interval.low, interval.high)
+        return (math.nan, math.nan) if interval is None or self.is_root else (interval.low, interval.high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,6 +324,11 @@ class Unseen:
         return self.against is not None and not self.is_harder and self.against.difference > 0
 
     @property
+    def stated(self) -> UnseenError:
+        """The error that sentences state: the mean absolute error or the Brier score, if they could be computed."""
+        return next((error for error in reversed(self.errors) if not error.is_root), self.errors[-1])
+
+    @property
     def compared(self) -> UnseenError | None:
         """The error that is compared with the constant's."""
         return self.errors[-1] if self.against is not None and self.errors else None
@@ -357,8 +359,8 @@ def unseen_errors(model: Any, rows: np.ndarray | None = None) -> Unseen | None:
             bagged, by_constant = interval.value, _mean_of_groups(model, other)
         if is_root := loss == "squared":
             bagged, by_constant = math.sqrt(bagged), math.sqrt(by_constant)
-        found.append(UnseenError(name, bagged, by_constant, interval, _interval_of(error, "proved"), is_root))
         n = len(error.losses) if interval is None else interval.n
+        found.append(UnseenError(name, bagged, by_constant, interval, _interval_of(error, "proved"), is_root))
     if not found:
         return None
     if found[-1].name == list(known.values())[-1]:
@@ -408,21 +410,11 @@ def are_harder(loss: Loss, unseen: Unseen) -> bool | None:
     expected, n = error.interval.value / loss.unit, len(held)
     own = (error.interval.high - error.interval.value) / loss.unit
     own /= float(stats.t.isf((1 - _LEVEL_OF_INTERVALS) / 2, max(1, error.interval.n - 1)))
-    if n < _FEWEST_DIFFERENCES or _carrying(unseen.against.errors[0].losses) < _FEWEST_DIFFERENCES:
+    if n < ENOUGH_CARRYING or unseen.against.errors[0].n_carrying < ENOUGH_CARRYING:
         return None
     spread = math.sqrt(float(held.var(ddof=1)) / n + own**2)
     degrees = min(n, error.interval.n) - 1
     return bool(float(held.mean()) - expected > float(stats.t.isf(_LEVEL_OF_HARDER, degrees)) * spread)
-
-
-def _carrying(numbers: np.ndarray) -> float:
-    """How many numbers carry their variance, by the kurtosis; all if they are equal."""
-    off = numbers - numbers.mean()
-    largest = float(np.abs(off).max())
-    if not largest > 0:
-        return float(len(off))
-    squares = (off / largest) ** 2
-    return float(squares.sum() ** 2 / (squares**2).sum())
 
 
 # -------------------------------------------------------------------------------------------------------- held-out rows
@@ -638,7 +630,7 @@ def difference(loss: Loss, other: np.ndarray) -> Difference:
     error = math.sqrt(units / (units - 1) * squares) / n
     surely = float(stats.t.isf(_LEVEL_OF_LOSSES, units - 1)) * error
     carried = math.inf if squares == 0 else squares / float((off**4).sum()) * squares
-    enough = min(carried, units) >= _FEWEST_DIFFERENCES and (loss.n_others is None or loss.n_others >= _FEWEST_OTHERS)
+    enough = min(carried, units) >= ENOUGH_CARRYING and (loss.n_others is None or loss.n_others >= _FEWEST_OTHERS)
     half = float(stats.t.isf((1 - _LEVEL_OF_INTERVALS) / 2, units - 1)) * error if enough else math.nan
     return Difference(mean, error, mean < -surely, mean > surely and enough, (mean - half, mean + half))
 

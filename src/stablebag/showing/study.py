@@ -755,7 +755,6 @@ def study(
         groups_test = numbered_groups(groups_test, n_rows(X_test), owner, "groups_test")[1]
     if not in_memory:
         y, groups = source_targets(X, y, groups, n_matched)
-        looked_at = draw_units(n_rows(X), _MOST_ROWS, random_state) if n_rows(X) > _MOST_ROWS else None
     targets = None if y_test is None else _checked_targets(y_test, n_rows(X_test), np.unique(y) if classifies else None)
     n_units = n_rows(X) if groups is None else len(units_of(X, n_rows(X), None, groups, owner))
     rows = draw_units(n_units, n_refits if in_memory else _MOST_ROWS, random_state)
@@ -770,6 +769,9 @@ def study(
     with counted(n_bags + (len(rows) + 1 if in_memory else 0) + n_matched + (n_matched + 1) // 2 * classifies) as count:
         with count.part():
             model.fit(X, y if in_memory else None, groups=groups if in_memory else None)
+        if not in_memory and n_rows(X) > _MOST_ROWS:
+            n_drawn = max(2, round(_MOST_ROWS * n_units / n_rows(X)))  # whole groups
+            looked_at = np.flatnonzero(np.isin(model.units_.of_rows, draw_units(n_units, n_drawn, random_state)))
         if in_memory:
             with count.part():
                 base = leave_one_out_refit(learner, X, y, first_rows(X_test, n_compared), rows=rows, **options)

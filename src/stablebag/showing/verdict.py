@@ -342,7 +342,7 @@ def _of_unseen(unseen: Unseen | None) -> Iterator[str]:
         return
     one, at = unseen.noun.singular, f"at {_training(unseen)}, each predicted by the bags without it"
     for error in unseen.errors:
-        interval = f" ({_interval(error)})" if error.interval is not None else ""
+        interval = f" ({_interval(error)})" if not math.isnan(error.ends()[0]) else ""
         yield f"{_capital(error.name)} on unseen rows: {three_digits(error.bagged)}{interval}, estimated {at}."
     if unseen.against is not None:
         yield f"{_metric(unseen)} at a new {one}: {unseen.against.verdict}"
@@ -805,9 +805,8 @@ def _on_unseen(unseen: Unseen, *, compare: bool) -> str:
     """The error on unseen rows with its interval, next to a constant's; "" if there is none."""
     if not unseen.errors:
         return ""
-    last = unseen.errors[-1]
-    first = next((error for error in unseen.errors if error.interval is not None), last) if last.is_root else last
-    interval = f" ({_interval(first)})" if first.interval is not None else ""
+    last, first = unseen.errors[-1], unseen.stated
+    interval = f" ({_interval(first)})" if not math.isnan(first.ends()[0]) else ""
     text = f"On unseen {unseen.noun.plural}, its {first.name} is about {three_digits(first.bagged)}{interval}"
     against = unseen.against
     if against is None or not compare:
@@ -816,7 +815,7 @@ def _on_unseen(unseen: Unseen, *, compare: bool) -> str:
         enough, noun = against.n_enough, unseen.noun
         if not enough <= _MOST_TIMES * unseen.n:
             return f"{text}. That it beats a constant is not clear."
-        return f"{text}. About {about_count(enough):,} {noun.plural} would show whether it beats a constant."
+        return f"{text}. About {about_count(enough):,} {noun.plural} would probably show whether it beats a constant."
     size = 2 if last.is_root else 1
     before, after = last.constant**size, last.bagged**size
     way = "below" if after < before else "above"
