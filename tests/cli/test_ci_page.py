@@ -110,8 +110,8 @@ def test_hook_stops_a_push_only_if_predictions_changed(repository):
 
 def test_sentences_that_the_page_shows_have_the_form_that_the_command_prints(repository):
     run = repository[2]
-    done = run("stablebag measure data/patients.csv --target outcome --n-bags 20 --refits 20 --matched 20 --jobs 1 "
-               "--require 'typical change<=3' --require 'ranking>=0.4'")  # fmt: skip
+    done = run("stablebag measure data/patients.csv --target outcome --n-bags 2000 --refits 200 --matched 10 --jobs 1 "
+               "--require 'typical change<=1' --require 'ranking>=0.4'")  # fmt: skip
     (shown,) = re.findall(r"^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
     def form(text):

@@ -250,7 +250,7 @@ def _plain(text: str) -> str:
 
 def _is_share_like(name: str, fact: "Known") -> bool:
     """Whether a score is a number without a unit, such as an accuracy, which people write in percent."""
-    return fact.units == ("score",) and not any(word in name for word in ("error", "deviance", "loss"))
+    return fact.units == ("score",) and not any(word in name for word in ("error", "deviance", "loss", "lead"))
 
 
 def _unknown(written: str, plain: str, by_plain: Mapping[str, str], others: Mapping[str, str]) -> str:
