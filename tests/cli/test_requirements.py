@@ -96,7 +96,7 @@ def test_other_words_for_scores_are_suggested_and_not_accepted():
             read_requirement(text, words_of_measure())
     assert read_requirement("f1>=0.8", words_of_measure()).name == "f1"
     assert read_requirement("auc>=70%", words_of_measure()).limit == 0.7
-    for text in ("mean absolute error<=5%", "lead over a constant>=20%"):  # differences of squared errors are not shares
+    for text in ("mean absolute error<=5%", "lead over a constant>=20%"):  # not shares
         with pytest.raises(ValueError, match="without %"):
             read_requirement(text, words_of_measure())
 
