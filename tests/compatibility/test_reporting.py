@@ -101,8 +101,9 @@ def test_skore_reports_regressors_whose_predictions_hinge_on_one_row(skore, summ
     section, sentence = summary(skore.EstimatorReport(KNeighborsRegressor(1), **parts), SingleRowCheck(n_refits=60))
     hinging = (changes.values.max(axis=0) > limit).sum()
     assert sentence.startswith(
-        f"Refitting without one of the 60 training rows changes {hinging} of 20 predictions at test rows by more than "
-        f"{limit:.3g} (10% of the standard deviation of the training targets), and by up to {changes.values.max():.3g}."
+        f"{hinging} of 20 predictions at test rows hinge on one training row: refitting without it changes them by "
+        f"more than {limit:.3g} (10% of the standard deviation of the training targets), and by up to "
+        f"{changes.values.max():.3g}. Left out in turn: each of the 60 training rows."
     )
     assert summary(skore.EstimatorReport(DummyRegressor(), **parts), check) == ("passed", None)
 
@@ -113,8 +114,9 @@ def test_skore_says_how_many_rows_and_points_were_looked_at(skore, noisy):
         SingleRowCheck(n_refits=25, n_points=15, share=0.01),
     )
     sentence = check.check_function(report)
-    assert sentence.startswith("Refitting without one of 25 of the 60 training rows, drawn at random, changes at least")
-    assert " of 15 predictions at test rows by more than" in sentence
+    assert sentence.startswith("At least ")
+    assert " of 15 predictions at test rows hinge on one training row: " in sentence
+    assert " Left out in turn: 25 of the 60 training rows, drawn at random." in sentence
     assert check.title == "Predictions that hinge on one training row (up to 25 left out, 15 test rows)"
 
 
@@ -148,7 +150,9 @@ def test_skore_reports_classifiers_whose_decisions_hinge_on_one_row(skore, summa
     changes = leave_one_out_refit(KNeighborsClassifier(1), parts["X_train"], parts["y_train"], parts["X_test"])
     flipped = changes.flips().any(axis=0).sum()
     assert section == "issue"
-    assert sentence.startswith(f"Refitting without one of the 60 training rows changes {flipped} of 20 decisions at ")
+    assert sentence.startswith(
+        f"{flipped} of 20 decisions at test rows hinge on one training row: refitting without it changes them. Left "
+    )
     stump = skore.EstimatorReport(DecisionTreeClassifier(max_depth=1, random_state=0), **spread(X, X[:, 0] > 0))
     assert summary(stump, SingleRowCheck(n_refits=20)) == ("passed", None)
 
@@ -160,7 +164,8 @@ def test_skore_measures_bagged_models_from_their_bags(skore, summary, noisy):
     report = skore.EstimatorReport(bagged, X_test=parts["X_test"], y_test=parts["y_test"])  # no training rows
     section, sentence = summary(report, check)
     assert section == "issue"
-    assert sentence.startswith("Averaging over the bags without one of 30 of the 60 training rows, drawn at random, ")
+    assert ": averaging over the bags without it changes them by more than " in sentence
+    assert " Left out in turn: 30 of the 60 training rows, drawn at random." in sentence
     assert sentence.endswith("Bagging noise is part of this: more bags make it smaller.")
     classes = BaggedClassifier(KNeighborsClassifier(1), n_bags=300, random_state=0)
     assert summary(skore.EstimatorReport(classes, **spread(X, X[:, 0] > 0)), check)[0] == "passed"
@@ -213,10 +218,11 @@ def test_mlflow_logs_a_study(mlflow, result):
     assert logged["stablebag/typical_change"] == facts["typical change"]["bagged"]
     assert logged["stablebag/typical_change.base"] == facts["typical change"]["base"]
     assert logged["stablebag/R2.constant"] == facts["R2"]["constant"]
+    assert logged["stablebag/lead_over_a_constant.low"] == facts["lead over a constant"]["low"]
     assert logged["stablebag/guaranteed_mean_change"] == facts["guaranteed mean change"]["proved"]
     assert logged["stablebag/guaranteed_mean_change.measured"] == facts["guaranteed mean change"]["measured"]
     shown = {f"stablebag/{fact.name.replace(' ', '_')}" for fact in facts if np.isfinite(fact.value)}
-    assert shown == {name for name in logged if not name.endswith((".base", ".constant", ".measured"))}
+    assert shown == {name for name in logged if not name.endswith((".base", ".constant", ".measured", ".low", ".high"))}
     assert run.data.tags["stablebag.verdict"] == result.verdict().case
     artifacts = [file.path for file in mlflow.MlflowClient().list_artifacts(run.info.run_id, "stablebag")]
     assert artifacts == [f"stablebag/{name}" for name in ("facts.json", "report.html", "report.md")]
