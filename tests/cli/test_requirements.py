@@ -81,6 +81,7 @@ def test_a_number_of_decisions_and_a_share_of_them_are_two_limits():
         ("flips==3", "in quotes"),
         ("typical change<=nan", "in quotes"),
         ("typical change<=1,5", "in quotes"),
+        ("typical change<=1e400", "A limit must be at most 1e+300. Got 'typical change<=1e400'."),
         ("", "in quotes"),
         ("flips<=1%, typical change<=2", "There is no fact 'flips<=1%, typical change'."),
     ],
