@@ -58,6 +58,7 @@ def test_a_number_of_decisions_and_a_share_of_them_are_two_limits():
     assert not check("flips<=2", flips(3)).passed
     assert check("flips<=1.5%", flips(3)).passed  # exactly 3 of 200
     assert not check("flips<1.5%", flips(3)).passed
+    assert not check("flips<=28", flips(29, total=100)).passed  # 0.29 * 100 is a little less than 29
     assert check("flips<=1", flips(1)).passed
     assert not check("flips<=1", flips(200)).passed  # 1 is not 100%
     assert check("flips<=100%", flips(200)).passed

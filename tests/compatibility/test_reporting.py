@@ -1,6 +1,7 @@
 """Where results go: model cards, reports of skore, and runs of MLflow."""
 
 import json
+import sys
 import warnings
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import BaggedClassifier, BaggedRegressor, certify, compare_versions, leave_one_out_refit, study
 from stablebag.connect import SingleRowCheck, add_to_card, log_study
+from stablebag.showing.study import draw_units
 
 FEW = {"n_bags": 20, "random_state": 0}
 
@@ -109,13 +111,16 @@ def test_skore_reports_regressors_whose_predictions_hinge_on_one_row(skore, summ
 
 
 def test_skore_says_how_many_rows_and_points_were_looked_at(skore, noisy):
-    report, check = (
-        skore.EstimatorReport(DecisionTreeRegressor(random_state=0), **spread(*noisy)),
-        SingleRowCheck(n_refits=25, n_points=15, share=0.01),
-    )
-    sentence = check.check_function(report)
-    assert sentence.startswith("At least ")
-    assert " of 15 predictions at test rows hinge on one training row: " in sentence
+    # The tree draws features, so the seed of the refits matters.
+    parts, tree = spread(*noisy), DecisionTreeRegressor(max_features=1)
+    check = SingleRowCheck(n_refits=25, n_points=15, share=0.01, random_state=3)
+    sentence = check.check_function(skore.EstimatorReport(tree, **parts))
+    rows, points = draw_units(60, 25, 3), draw_units(20, 15, 3)
+    about = {"rows": rows, "random_state": 3}
+    changes = leave_one_out_refit(tree, parts["X_train"], parts["y_train"], parts["X_test"][points], **about)
+    hinging = (changes.values.max(axis=0) > 0.1 * parts["y_train"].std()).sum()
+    assert sentence.startswith(f"At least {hinging} of 15 predictions at test rows hinge on one training row: ")
+    assert f", and by up to {changes.values.max():.3g}. " in sentence
     assert " Left out in turn: 25 of the 60 training rows, drawn at random." in sentence
     assert check.title == "Predictions that hinge on one training row (up to 25 left out, 15 test rows)"
 
@@ -270,3 +275,9 @@ def test_log_study_rejects_what_is_not_a_study(result):
         log_study(result.model)
     with pytest.raises(ValueError, match="letters, digits, underscores and hyphens"):
         log_study(result, name="a/b")
+
+
+def test_log_study_names_the_command_that_installs_mlflow(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    with pytest.raises(ImportError, match="pip install mlflow"):
+        log_study(result)

@@ -235,7 +235,7 @@ def read_requirement(text: str, words: Vocabulary) -> Requirement:
     if abs(limit) > _LARGEST:
         raise ValueError(f"A limit must be at most {_LARGEST:.0e}. Got {text!r}.")
     is_count = fact.counted is not None and not percent
-    if fact.counted is not None and is_count and (limit < 0 or limit.denominator > 1 or not number.isdigit()):
+    if fact.counted is not None and is_count and not number.isdigit():
         raise ValueError(f"Give a whole number of {fact.counted[1]}, or a share with %, such as 5%. Got {text!r}.")
     if "share" in fact.units and not is_count and not 0 <= limit <= 1:
         meant = f" Did you mean {number}%?" if not percent and 1 < limit <= 100 else ""
