@@ -58,6 +58,7 @@ def test_a_number_of_decisions_and_a_share_of_them_are_two_limits():
     assert not check("flips<=2", flips(3)).passed
     assert check("flips<=1.5%", flips(3)).passed  # exactly 3 of 200
     assert not check("flips<1.5%", flips(3)).passed
+    assert not check("flips<=28", flips(29, total=100)).passed  # 0.29 * 100 is a little less than 29
     assert check("flips<=1", flips(1)).passed
     assert not check("flips<=1", flips(200)).passed  # 1 is not 100%
     assert check("flips<=100%", flips(200)).passed
@@ -81,6 +82,7 @@ def test_a_number_of_decisions_and_a_share_of_them_are_two_limits():
         ("flips==3", "in quotes"),
         ("typical change<=nan", "in quotes"),
         ("typical change<=1,5", "in quotes"),
+        ("typical change<=1e400", "A limit must be at most 1e+300. Got 'typical change<=1e400'."),
         ("", "in quotes"),
         ("flips<=1%, typical change<=2", "There is no fact 'flips<=1%, typical change'."),
     ],
@@ -96,8 +98,9 @@ def test_other_words_for_scores_are_suggested_and_not_accepted():
             read_requirement(text, words_of_measure())
     assert read_requirement("f1>=0.8", words_of_measure()).name == "f1"
     assert read_requirement("auc>=70%", words_of_measure()).limit == 0.7
-    with pytest.raises(ValueError, match="without %"):
-        read_requirement("mean absolute error<=5%", words_of_measure())
+    for text in ("mean absolute error<=5%", "lead over a constant>=20%"):  # not shares
+        with pytest.raises(ValueError, match="without %"):
+            read_requirement(text, words_of_measure())
 
 
 # ------------------------------------------------------------------------------------------------- numbers in sentences

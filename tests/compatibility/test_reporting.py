@@ -1,6 +1,7 @@
 """Where results go: model cards, reports of skore, and runs of MLflow."""
 
 import json
+import sys
 import warnings
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import BaggedClassifier, BaggedRegressor, certify, compare_versions, leave_one_out_refit, study
 from stablebag.connect import SingleRowCheck, add_to_card, log_study
+from stablebag.showing.study import draw_units
 
 FEW = {"n_bags": 20, "random_state": 0}
 
@@ -101,20 +103,25 @@ def test_skore_reports_regressors_whose_predictions_hinge_on_one_row(skore, summ
     section, sentence = summary(skore.EstimatorReport(KNeighborsRegressor(1), **parts), SingleRowCheck(n_refits=60))
     hinging = (changes.values.max(axis=0) > limit).sum()
     assert sentence.startswith(
-        f"Refitting without one of the 60 training rows changes {hinging} of 20 predictions at test rows by more than "
-        f"{limit:.3g} (10% of the standard deviation of the training targets), and by up to {changes.values.max():.3g}."
+        f"{hinging} of 20 predictions at test rows hinge on one training row: refitting without it changes them by "
+        f"more than {limit:.3g} (10% of the standard deviation of the training targets), and by up to "
+        f"{changes.values.max():.3g}. Left out in turn: each of the 60 training rows."
     )
     assert summary(skore.EstimatorReport(DummyRegressor(), **parts), check) == ("passed", None)
 
 
 def test_skore_says_how_many_rows_and_points_were_looked_at(skore, noisy):
-    report, check = (
-        skore.EstimatorReport(DecisionTreeRegressor(random_state=0), **spread(*noisy)),
-        SingleRowCheck(n_refits=25, n_points=15, share=0.01),
-    )
-    sentence = check.check_function(report)
-    assert sentence.startswith("Refitting without one of 25 of the 60 training rows, drawn at random, changes at least")
-    assert " of 15 predictions at test rows by more than" in sentence
+    # The tree draws features, so the seed of the refits matters.
+    parts, tree = spread(*noisy), DecisionTreeRegressor(max_features=1)
+    check = SingleRowCheck(n_refits=25, n_points=15, share=0.01, random_state=3)
+    sentence = check.check_function(skore.EstimatorReport(tree, **parts))
+    rows, points = draw_units(60, 25, 3), draw_units(20, 15, 3)
+    about = {"rows": rows, "random_state": 3}
+    changes = leave_one_out_refit(tree, parts["X_train"], parts["y_train"], parts["X_test"][points], **about)
+    hinging = (changes.values.max(axis=0) > 0.1 * parts["y_train"].std()).sum()
+    assert sentence.startswith(f"At least {hinging} of 15 predictions at test rows hinge on one training row: ")
+    assert f", and by up to {changes.values.max():.3g}. " in sentence
+    assert " Left out in turn: 25 of the 60 training rows, drawn at random." in sentence
     assert check.title == "Predictions that hinge on one training row (up to 25 left out, 15 test rows)"
 
 
@@ -148,7 +155,9 @@ def test_skore_reports_classifiers_whose_decisions_hinge_on_one_row(skore, summa
     changes = leave_one_out_refit(KNeighborsClassifier(1), parts["X_train"], parts["y_train"], parts["X_test"])
     flipped = changes.flips().any(axis=0).sum()
     assert section == "issue"
-    assert sentence.startswith(f"Refitting without one of the 60 training rows changes {flipped} of 20 decisions at ")
+    assert sentence.startswith(
+        f"{flipped} of 20 decisions at test rows hinge on one training row: refitting without it changes them. Left "
+    )
     stump = skore.EstimatorReport(DecisionTreeClassifier(max_depth=1, random_state=0), **spread(X, X[:, 0] > 0))
     assert summary(stump, SingleRowCheck(n_refits=20)) == ("passed", None)
 
@@ -160,7 +169,8 @@ def test_skore_measures_bagged_models_from_their_bags(skore, summary, noisy):
     report = skore.EstimatorReport(bagged, X_test=parts["X_test"], y_test=parts["y_test"])  # no training rows
     section, sentence = summary(report, check)
     assert section == "issue"
-    assert sentence.startswith("Averaging over the bags without one of 30 of the 60 training rows, drawn at random, ")
+    assert ": averaging over the bags without it changes them by more than " in sentence
+    assert " Left out in turn: 30 of the 60 training rows, drawn at random." in sentence
     assert sentence.endswith("Bagging noise is part of this: more bags make it smaller.")
     classes = BaggedClassifier(KNeighborsClassifier(1), n_bags=300, random_state=0)
     assert summary(skore.EstimatorReport(classes, **spread(X, X[:, 0] > 0)), check)[0] == "passed"
@@ -213,10 +223,11 @@ def test_mlflow_logs_a_study(mlflow, result):
     assert logged["stablebag/typical_change"] == facts["typical change"]["bagged"]
     assert logged["stablebag/typical_change.base"] == facts["typical change"]["base"]
     assert logged["stablebag/R2.constant"] == facts["R2"]["constant"]
+    assert logged["stablebag/lead_over_a_constant.low"] == facts["lead over a constant"]["low"]
     assert logged["stablebag/guaranteed_mean_change"] == facts["guaranteed mean change"]["proved"]
     assert logged["stablebag/guaranteed_mean_change.measured"] == facts["guaranteed mean change"]["measured"]
     shown = {f"stablebag/{fact.name.replace(' ', '_')}" for fact in facts if np.isfinite(fact.value)}
-    assert shown == {name for name in logged if not name.endswith((".base", ".constant", ".measured"))}
+    assert shown == {name for name in logged if not name.endswith((".base", ".constant", ".measured", ".low", ".high"))}
     assert run.data.tags["stablebag.verdict"] == result.verdict().case
     artifacts = [file.path for file in mlflow.MlflowClient().list_artifacts(run.info.run_id, "stablebag")]
     assert artifacts == [f"stablebag/{name}" for name in ("facts.json", "report.html", "report.md")]
@@ -264,3 +275,9 @@ def test_log_study_rejects_what_is_not_a_study(result):
         log_study(result.model)
     with pytest.raises(ValueError, match="letters, digits, underscores and hyphens"):
         log_study(result, name="a/b")
+
+
+def test_log_study_names_the_command_that_installs_mlflow(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    with pytest.raises(ImportError, match="pip install mlflow"):
+        log_study(result)

@@ -118,7 +118,8 @@ def _words() -> Vocabulary:
     others = {metric: score for score, metric in names.items()}
     others |= {short: score_of_metric(metric) for short, metric in SHORT_NAMES.items()}
     note = (
-        "A name with a point means another number: 'typical change.base<=2'. Other scores are facts with --metric. "
+        "After a point comes another number of the same fact: 'typical change.base<=2' is about the base model. Scores "
+        "that are not in this list need --metric. "
         "Changes have the unit of the prediction; those of classes are distances between vectors of probabilities. "
         "With --group, facts are about leaving out a group."
     )

@@ -29,6 +29,7 @@ _FORM = re.compile(
 _UNITS = {"prediction": "prediction", "score": "score", "share": "%", "times": "times", "count": "number"}
 _WIDEST = 27  # letters of a name in the list of facts
 _FEWEST_DIGITS = 3
+_LARGEST = 1e300  # of limits; a larger one is a slip
 _AS_WRITTEN = (1e-6, 1e15)  # numbers outside of this have an exponent
 
 
@@ -47,7 +48,7 @@ class Vocabulary:
     others : dict of str to str, default={}
         Other words for facts, which are not accepted but suggested.
     note : str, default=""
-        What is said below the list.
+        A remark that is printed below the list.
     """
 
     example: str
@@ -163,7 +164,7 @@ class Outcome:
     kind : {"proved", "measured", "estimated", ""}
         How it was found.
     unit : str
-        Its unit, as a fact has it, or "count"; "" if there is no number.
+        The unit of the fact, or "count"; "" if nothing was measured.
     passed : bool
         Whether it is within the limit.
     sentence : str
@@ -231,8 +232,10 @@ def read_requirement(text: str, words: Vocabulary) -> Requirement:
     if column == "proved" and comparison.startswith(">"):
         raise ValueError(f"{name!r} is an upper bound, so require it with < or <=. Got {text!r}.")
     limit = Fraction(number) / (100 if percent else 1)
+    if abs(limit) > _LARGEST:
+        raise ValueError(f"A limit must be at most {_LARGEST:.0e}. Got {text!r}.")
     is_count = fact.counted is not None and not percent
-    if fact.counted is not None and is_count and (limit < 0 or limit.denominator > 1 or not number.isdigit()):
+    if fact.counted is not None and is_count and not number.isdigit():
         raise ValueError(f"Give a whole number of {fact.counted[1]}, or a share with %, such as 5%. Got {text!r}.")
     if "share" in fact.units and not is_count and not 0 <= limit <= 1:
         meant = f" Did you mean {number}%?" if not percent and 1 < limit <= 100 else ""
@@ -250,7 +253,7 @@ def _plain(text: str) -> str:
 
 def _is_share_like(name: str, fact: "Known") -> bool:
     """Whether a score is a number without a unit, such as an accuracy, which people write in percent."""
-    return fact.units == ("score",) and not any(word in name for word in ("error", "deviance", "loss"))
+    return fact.units == ("score",) and not any(word in name for word in ("error", "deviance", "loss", "lead"))
 
 
 def _unknown(written: str, plain: str, by_plain: Mapping[str, str], others: Mapping[str, str]) -> str:

@@ -10,16 +10,17 @@ from stablebag._checks import refuse_type, refuse_value
 from stablebag.showing.report.page import Colophon, write
 from stablebag.showing.study import Study
 
-_COMPARED = ("base", "constant", "measured")  # numbers next to the main number of a fact, as in `Study.to_frame`
+_MORE = ("base", "constant", "measured", "low", "high")  # numbers next to the main number of a fact
 
 
 def log_study(study: Study, name: str = "stablebag") -> None:
     """Log a study to the active run of MLflow; without an active run, MLflow starts one.
 
     It logs each fact of the study as a metric, such as ``stablebag/typical_change``, with ``.base`` for the base model,
-    ``.constant`` for a constant, and ``.measured`` for what was measured next to a guarantee. Facts without a number
-    are not logged. The case of the verdict is the tag ``stablebag.verdict``. The artifacts are ``report.html``,
-    ``report.md`` and ``facts.json``. The last says of each fact whether it was measured, estimated or proved.
+    ``.constant`` for a constant, ``.measured`` for what was measured next to a guarantee, and ``.low`` and ``.high``
+    for an interval. Facts without a number are not logged. The case of the verdict is the tag ``stablebag.verdict``.
+    The artifacts are ``report.html``, ``report.md`` and ``facts.json``. The last records for each fact whether it was
+    measured, estimated or proved.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def log_study(study: Study, name: str = "stablebag") -> None:
     metrics: dict[str, float] = {}
     for fact in facts:
         called = f"{name}/{re.sub('[^A-Za-z0-9.-]+', '_', fact.name)}"
-        others = {f"{called}.{column}": fact.numbers[column] for column in _COMPARED if column in fact.numbers}
+        others = {f"{called}.{column}": fact.numbers[column] for column in _MORE if column in fact.numbers}
         metrics |= {key: float(value) for key, value in {called: fact.value, **others}.items() if math.isfinite(value)}
     numbers = {**facts.to_dict(), "task": study.task, "delta": study.delta, **Colophon.of(study).to_dict()}
     with TemporaryDirectory() as folder:

@@ -39,9 +39,10 @@ class SingleRowCheck:
     n_points : int, default=200
         The most test rows to predict, drawn at random.
     tolerance : float, default=0.1
-        For regression, the change from which on a prediction hinges on a row, in standard deviations of the target.
+        For regression, a prediction hinges on a row if it changes by more than this many standard deviations of the
+        target.
     share : float, default=0.05
-        The share of predictions from which on it is an issue, in [0, 1].
+        It is an issue if at least this share of the predictions hinge on a row, in [0, 1].
     n_jobs : int or None, default=None
         The number of fits in parallel.
     random_state : int, default=0
@@ -105,7 +106,7 @@ class SingleRowCheck:
         try:
             return self._finding(model, report)
         except (TypeError, ValueError) as error:  # for example no training rows, or a class with a single row
-            raise CheckNotApplicable(f"The model could not be refitted without single rows: {error}") from error
+            raise CheckNotApplicable(f"The model could not be measured without single rows: {error}") from error
 
     def _finding(self, model: Any, report: Any) -> str | None:
         points = draw_units(n_rows(report.X_test), self.n_points, self.random_state)
@@ -136,14 +137,16 @@ class SingleRowCheck:
         if not n_hinging or n_hinging < self.share * n:
             return None
         what = "decisions" if is_classifier(model) else "predictions"
-        of = f"of the {n_samples:,} {'training rows' if noun == ROWS else noun.plural}"
-        some, least = f"one {of}", ""
+        one, several = ("training row", "training rows") if noun == ROWS else (noun.singular, noun.plural)
+        least, left_out = "", f"each of the {n_samples:,} {several}"
         if len(rows) < n_samples:
-            some, least = f"one of {len(rows):,} {of}, drawn at random,", "at least "
+            least, left_out = "At least ", f"{len(rows):,} of the {n_samples:,} {several}, drawn at random"
         if is_bagged:
-            how = f"Averaging over the bags without {some} changes"
+            how = "averaging over the bags without it"
             more = "" if model.derandomized_ else " Bagging noise is part of this: more bags make it smaller."
         else:
-            how = f"Refitting without {some} changes"
-            more = " stablebag.study compares the model with its bagged version."
-        return f"{how} {least}{n_hinging:,} of {n:,} {what} at test rows{size}.{more}"
+            how, more = "refitting without it", " stablebag.study compares the model with its bagged version."
+        return (
+            f"{least}{n_hinging:,} of {n:,} {what} at test rows hinge on one {one}: {how} changes them{size}. "
+            f"Left out in turn: {left_out}.{more}"
+        )

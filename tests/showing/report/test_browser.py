@@ -6,9 +6,12 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from sklearn.datasets import load_diabetes
 
+from stablebag import BaggedRegressor, study
 from stablebag.measuring.suspects import Suspects, UnusualRow
 from stablebag.showing.report import write
+from stablebag.showing.report.page import Colophon
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [
@@ -228,6 +231,29 @@ def test_print_is_light_with_static_pictures_and_open_details(page):
     assert page.locator("details[open]:has(#certificate)").count() == 0
 
 
+def n_pages(page):
+    return {len(re.findall(rb"/Type */Page\b", page.pdf(format=size))) for size in ("Letter", "A4")}
+
+
+def test_essentials_with_scores_a_command_and_requirements_fit_on_one_page(browser, tmp_path):
+    X, y = load_diabetes(return_X_y=True)
+    result = study(BaggedRegressor(n_bags=500, random_state=0), X, y, n_refits=20)
+    command = (
+        "stablebag measure patients.csv --target outcome --output report.html --n-bags 500 --refits 20 --matched 20"
+    )
+    about = Colophon.of(result, data="patients.csv", target="outcome", command=command)
+    opened = browser.new_page()
+    opened.emulate_media(media="print")
+    for requirements in ((), ("Holds: typical change<=3, with 1.55 (measured).",) * 3):
+        path = write(tmp_path / f"{len(requirements)}.html", result, colophon=about, requirements=requirements)
+        opened.goto(f"{path.as_uri()}#one-page")
+        assert opened.locator("#errors-table").is_visible()
+        assert opened.locator("#scores-table").is_visible()
+        assert opened.locator("#requirements p").count() == len(requirements) + bool(requirements)
+        assert n_pages(opened) == {1}
+    opened.close()
+
+
 def test_essentials_fit_on_one_page(report, page):
     path, result = report
     page.goto(f"{path.as_uri()}#one-page")
@@ -236,8 +262,7 @@ def test_essentials_fit_on_one_page(report, page):
     assert page.inner_text("#summary div:nth-child(4) dd") == result.summary()[3].text
     assert all(page.locator(f"#{name}").is_visible() for name in ("changes-table", "guarantee", "colophon"))
     assert not page.locator("#certificate").is_visible()
-    for size in ("Letter", "A4"):
-        assert len(re.findall(rb"/Type */Page\b", page.pdf(format=size))) == 1
+    assert n_pages(page) == {1}
     page.emulate_media(media="screen")
     page.click("text=Show the whole report")
     assert page.locator("#chart canvas").first.bounding_box()["width"] > 200
