@@ -318,11 +318,12 @@ class ErrorPlan:
         """Explain in sentences what to use, and what is then proved."""
         use = f"Use {self.scheme.resolve(self.n_samples)}, with {count_bags(self.n_bags)}."
         draw = "independent rows" if math.isinf(self.n_bags) else "independent rows and of the bags"
+        steep = "as much as" if self.lipschitz == 1 else f"{self.lipschitz:g} times as much as"
         proved = (
             f"Proved for every learner: with probability {100 * self.confidence_level:g}% over the draw of {draw}, an "
             f"interval of width {rounded_up(self.width)} contains the expected loss of the fitted model at a new row. "
-            f"The loss is from 0 to {self.upper:g} and changes at most by {self.lipschitz:g} times the change of the "
-            f"prediction, in a fixed range of length {self.range_length:g}."
+            f"The loss is from 0 to {self.upper:g} and changes at most {steep} the prediction, which is in a fixed "
+            f"range of length {self.range_length:g}."
         )
         enough = [f"{n:,} rows for bags of {100 * share:g}% of them" for share, n in self.rows.items()]
         others = [f"Larger or smaller bags need other numbers of rows: {', '.join(enough)}."] if enough else []

@@ -232,8 +232,8 @@ def plan(
     Use subbagging, 4,434 of 10,000 rows, with 8,330 bags.
     Proved for every learner: with probability 95% over the draw of independent rows and of the
     bags, an interval of width 0.2 contains the expected loss of the fitted model at a new row.
-    The loss is from 0 to 1 and changes at most by 1 times the change of the prediction, in a
-    fixed range of length 1.
+    The loss is from 0 to 1 and changes at most as much as the prediction, which is in a fixed
+    range of length 1.
     Larger or smaller bags need other numbers of rows: 13,185 rows for bags of 50% of them, 1,415
     rows for bags of 10% of them, 474 rows for bags of 1% of them.
 
