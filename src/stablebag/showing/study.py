@@ -22,7 +22,7 @@ from stablebag._checks import (
     refuse_value,
 )
 from stablebag._seeds import Seeds
-from stablebag._wording import ROWS, Noun
+from stablebag._wording import GROUPS, ROWS, Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
 from stablebag.deciding.label_sets import LabelSets, predict_set
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
@@ -51,6 +51,7 @@ from stablebag.resampling.units import numbered_groups
 from stablebag.showing.comparison import Comparison, at_first_points, bagged_by, select_rows
 from stablebag.showing.facts import Facts, facts_of
 from stablebag.showing.scores import (
+    SPANS,
     Covered,
     HeldOut,
     Loss,
@@ -683,7 +684,8 @@ def study(
         leaving out a group. Hold out whole groups, otherwise the scores are too good for rows of new groups.
     groups_test : sequence of int or labels, of the length of X_test, default=None
         The group of each held-out row. Rows of one group are not independent, so accuracy is compared by group. You can
-        pass it without `groups`, for example for held-out rows that are alike within a week.
+        pass it without `groups`, for example for held-out rows that are alike within a week; errors on unseen rows are
+        then not estimated. A Series with the name "span of time" has spans of time.
     test_size : float, default=0.2
         Without `X_test`, the share of the rows to hold out, between 0 and 1: by class if possible, and whole groups
         with `groups`.
@@ -751,6 +753,7 @@ def study(
         reason = "they are predicted by all bags. Give some: X_test=table.take(rows)."
         raise refuse_type("X_test", owner, "held-out rows in memory", X_test, reason)
     X_test = checked_points(X if in_memory else X.take(np.arange(1)), X_test, owner)
+    spans = getattr(groups_test, "name", None) == SPANS.singular
     if groups_test is not None:
         groups_test = numbered_groups(groups_test, n_rows(X_test), owner, "groups_test")[1]
     if not in_memory:
@@ -815,7 +818,8 @@ def study(
         if base is not None:  # decisions of a classifier do not always follow from its probabilities
             is_known = not classifies and n_compared == len(targets)
             alone = base.prediction if is_known else _fit_base(learner, X, y, random_state)
-        about = {"y": fit.y, "classes": model.classes_ if classifies else None, "groups": groups_test}
+        about = {"y": fit.y, "classes": model.classes_ if classifies else None, "groups": groups_test,
+                 "grouped": SPANS if spans else GROUPS}  # fmt: skip
         held_out = HeldOut(alone, X_test, predicted, targets, **about)
     losses = () if held_out is None else held_out.losses()
     if unseen is not None and losses:
