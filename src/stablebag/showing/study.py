@@ -47,7 +47,7 @@ from stablebag.proving.certificate import StabilityCertificate
 from stablebag.proving.certify import certify
 from stablebag.proving.scope import Quantity, Rerun, refuse_mismatch
 from stablebag.resampling.schemes import RandomBags
-from stablebag.resampling.units import numbered_groups
+from stablebag.resampling.units import Units, numbered_groups
 from stablebag.showing.comparison import Comparison, at_first_points, bagged_by, select_rows
 from stablebag.showing.facts import Facts, facts_of
 from stablebag.showing.scores import (
@@ -122,6 +122,20 @@ def draw_units(n_samples: int, n_refits: int, random_state: int) -> np.ndarray:
         return np.arange(n_samples)
     generator = next(Seeds.from_random_state(random_state, "study").bag_generators(0, 1))
     return np.sort(generator.choice(n_samples, n_refits, replace=False))
+
+
+def rows_of_some(units: Units, n_rows: int, random_state: int) -> np.ndarray:
+    """Return about `n_rows` rows, all of groups that are drawn with equal chances; of large groups, some of the rows.
+
+    Rows drawn one by one would contain a large group more often than a small one.
+    """
+    some = draw_units(len(units), max(2, n_rows * len(units) // units.n_rows), random_state)
+    generator = next(Seeds.from_random_state(random_state, "study").bag_generators(1, 2))
+    rows = generator.permutation(units.rows_of(some))
+    rows = rows[np.argsort(units.of_rows[rows], kind="stable")]
+    sizes = np.unique(units.of_rows[rows], return_counts=True)[1]
+    places = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of each row in its group
+    return np.sort(rows[places < _MOST_OF_GROUP])
 
 
 # ------------------------------------------------------------------------------------------------------------ decisions
@@ -372,6 +386,7 @@ class Decisions:
 # A study: a model and its bagged version on one table, measured, compared and certified.
 
 _MOST_KEPT = 2**30  # bytes for predictions of all bags at all held-out rows
+_MOST_OF_GROUP = 1000  # rows of a group, where its mean error is estimated from a sample
 _MOST_ROWS = 10_000  # rows of a source at which all bags predict, and that are left out where a sample is enough
 _LEVEL = 0.9  # of the prediction intervals
 _MATCHED = 20  # refits of the bagged model
@@ -662,7 +677,8 @@ def study(
 
     If the training rows are not in memory, such as those of a `ParquetTable`, the base model cannot be fitted to all of
     them, so the study measures only the bagged model. Above 10,000 rows, the leave-one-out error and the rows worth a
-    look then come from 10,000 rows drawn at random. Intervals are not given. Guarantees, and the changes that rows
+    look then come from 10,000 rows drawn at random; errors on unseen groups come from about as many rows, of groups
+    drawn at random. Intervals are not given. Guarantees, and the changes that rows
     cause, are still about all rows.
 
     Parameters
@@ -791,7 +807,10 @@ def study(
         unseen = None
         if groups is not None or groups_test is None:  # otherwise rows depend on each other in a way that is not known
             step("Estimating errors on unseen rows")
-            unseen = unseen_errors(model, looked_at)
+            of_units = looked_at is not None and not model.units_.are_rows
+            unseen = unseen_errors(
+                model, rows_of_some(model.units_, _MOST_ROWS, random_state) if of_units else looked_at
+            )
         count.reach(count.total)
     step(f"Leaving out each of {model.units_.noun.count(n_units)}")
     bagged = leave_one_out(model, at_points)
