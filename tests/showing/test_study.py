@@ -605,3 +605,11 @@ def test_large_groups_are_drawn_no_more_often_than_others():
     with_largest = sum(np.count_nonzero(rows < 3000) for rows in drawn)
     assert with_largest <= 12 * 1000  # a tenth of the draws, with at most 1,000 of its rows
     assert any((rows < 3000).any() for rows in drawn)
+
+
+def test_study_keeps_the_rows_that_it_needs():
+    X, y = load_diabetes(return_X_y=True)
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, keep_rows=False)
+    made = study(model, X[:100], y[:100], X[100:140], y[100:140], n_refits=3, n_matched=1, n_points=2)
+    assert made.unseen.errors
+    assert not model.keep_rows

@@ -686,7 +686,8 @@ def study(
     model : estimator
         A scikit-learn regressor or classifier, which is compared with its bagged version: 500 bags of half of the rows.
         Or an unfitted `BaggedRegressor` or `BaggedClassifier`, which is compared with its `estimator`, and sets the
-        bags and the number of parallel fits. Its `random_state` is the seed of the whole study; None means 0.
+        bags and the number of parallel fits. Its `random_state` is the seed of the whole study; None means 0. The
+        study fits a copy, which keeps its training rows.
     X : array or DataFrame of shape (n_samples, n_features), or RowSource
         The training rows.
     y : array-like of shape (n_samples,), default=None
@@ -883,7 +884,7 @@ def _both(model: Any) -> tuple[Any, Any]:
     check_jobs(model.n_jobs, owner)
     seed = 0 if model.random_state is None else Seeds.from_random_state(model.random_state, owner).root
     default = DecisionTreeClassifier() if is_classifier(model) else DecisionTreeRegressor()
-    return default if model.estimator is None else model.estimator, clone(model).set_params(random_state=seed)
+    return default if model.estimator is None else model.estimator, clone(model).set_params(random_state=seed, keep_rows=True)
 
 
 def _checked_targets(y_test: Any, n_tests: int, classes: np.ndarray | None) -> np.ndarray:
