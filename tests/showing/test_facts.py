@@ -186,11 +186,15 @@ def test_a_number_that_is_not_the_main_one_has_its_own_kind(diabetes, cancer):
     for made in (diabetes[0], cancer):
         for fact in made.facts():
             kinds = {column: fact.kind_of(column) for column in fact.numbers}
-            assert {kinds.get(column, "measured") for column in ("base", "constant", "measured")} == {"measured"}
+            assert {kinds.get(column, "measured") for column in ("base", "measured")} == {"measured"}
+            of_unseen = fact in made.facts().section("errors").facts  # both columns come from the training rows
+            assert kinds.get("constant", "measured") == "measured" or (of_unseen and kinds["constant"] == "estimated")
+            assert not of_unseen or kinds["constant"] == "estimated"
             main = next(column for column in ("proved", "bagged", "value") if column in fact.numbers)
             assert kinds[main] == fact.kind
     error = cancer.facts()["Brier score on unseen rows"]
     assert [error.kind_of(name) for name in ("bagged", "low", "proved_low")] == ["estimated", "estimated", "proved"]
+    assert "The interval that is proved for every learner is from 0 to 2." in cancer.facts().sentences["errors"]
     assert diabetes[0].facts()["guaranteed change"].kind_of("proved") == "proved"
 
 

@@ -20,6 +20,7 @@ from stablebag._wording import (
     percent,
     preformatted,
     printable,
+    rounded_down,
     rounded_up,
 )
 from stablebag.measuring.perturbations import Perturbations
@@ -80,7 +81,7 @@ class Fact:
 
     def kind_of(self, column: str) -> str:
         """Return how the number in a column was found; `kind` is that of the main number."""
-        if column in ("measured", "base", "constant"):
+        if column in ("measured", "base") or (column == "constant" and "low" not in self.numbers):
             return MEASURED
         if column.startswith("proved_"):
             return PROVED
@@ -311,7 +312,10 @@ def facts_of(study: Any) -> Facts:
     if study.anew is not None:
         sentences["proved of bags drawn anew"] = study.anew.explain(delta)
     if study.unseen is not None and (last := study.unseen.errors[-1]).interval is not None:
-        for_all = "" if last.proved is None else f" With {last.proved!r}, nothing is assumed of the learner."
+        for_all = ""
+        if last.proved is not None:
+            ends = f"{rounded_down(last.proved.low)} to {rounded_up(last.proved.high)}"
+            for_all = f" The interval that is proved for every learner is from {ends}."
         sentences["errors"] = (
             f"{capitalized(last.loss)} on unseen {noun.plural}: {last.interval!r}. {last.interval.guarantee}{for_all}"
         )

@@ -884,7 +884,9 @@ def _both(model: Any) -> tuple[Any, Any]:
     check_jobs(model.n_jobs, owner)
     seed = 0 if model.random_state is None else Seeds.from_random_state(model.random_state, owner).root
     default = DecisionTreeClassifier() if is_classifier(model) else DecisionTreeRegressor()
-    return default if model.estimator is None else model.estimator, clone(model).set_params(random_state=seed, keep_rows=True)
+    return default if model.estimator is None else model.estimator, clone(model).set_params(
+        random_state=seed, keep_rows=True
+    )
 
 
 def _checked_targets(y_test: Any, n_tests: int, classes: np.ndarray | None) -> np.ndarray:

@@ -210,6 +210,8 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None, unseen: Unse
             what = "predictions" if of_numbers else "probabilities"
             worse = f"its {what} are worse than a constant's" if found.is_larger or is_worse else (
                 f"on these rows its {what} were no better than a constant's")  # fmt: skip
+            if unseen is not None and is_worse and unseen.is_constant:
+                worse = "on unseen rows its errors are those of a constant"
             mend = "Calibrate it (for example with scikit-learn's CalibratedClassifierCV), or use only the ranking."
             if of_numbers:
                 mend = "Look at its largest errors and at the scale of its predictions, or use only the ranking."
