@@ -512,3 +512,16 @@ def test_errors_of_groups_are_said_to_be_of_groups():
     assert error.startswith(f"Mean absolute error on unseen groups: {first.value:.3g} (95% interval ")
     assert error.endswith("estimated at 32 training groups, each predicted by the bags without it.")
     assert squared.startswith("By the squared error on unseen groups, ")
+
+
+def test_a_bagged_model_that_changes_far_is_not_called_stable():
+    compared, (losses, ranking) = Comparison.of(moved(0.2, 1), moved(3.0, 2)), ACCURACY["good"]
+    verdict = decide(compared, losses, ranking, spread=SPREAD)
+    *_, stable, to_do = summarize(verdict, compared, losses, ranking, spread=SPREAD)
+    assert verdict.case == "already stable"
+    assert stable.text.startswith(
+        "The base model is, but the bagged model is not. Leaving out one training row typically"
+    )
+    assert (
+        to_do.text == "You do not need bagging for stability here. Bagged, it changes by 3." or "Use" not in to_do.text
+    )

@@ -898,6 +898,8 @@ def _stable(
     answer, status = "No, and bagging does not help.", WARNING
     if ALREADY_STABLE in cases:
         answer, status = "Yes, even without bagging.", GOOD
+        if spread and not is_little:
+            answer = "The base model is, but the bagged model is not."
     elif STABILIZED in cases:
         answer, status = ("Yes.", GOOD) if is_little else ("More stable than the base model.", WARNING)
     elif NOT_COMPARED in cases:
