@@ -304,12 +304,14 @@ def rounded_down(value: float | Fraction, digits: int = 4) -> str:
     ('0.3599', '0.35', '2', '99.9999')
     >>> rounded_down(Fraction(7, 10)), rounded_down(Fraction(9758, 10_000), 3)
     ('0.7', '0.975')
+    >>> rounded_down(4.1276e299), rounded_down(2e-9)
+    ('4.127e+299', '2e-9')
     """
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     exact = Decimal(value.numerator) / Decimal(value.denominator) if isinstance(value, Fraction) else Decimal(value)
     down = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=ROUND_FLOOR)
-    return f"{down.normalize():f}" if _SMALL <= value < _LARGE else f"{down.normalize()}"
+    return f"{down.normalize():f}" if _SMALL <= value < _LARGE else f"{down.normalize():e}"
 
 
 def as_given(value: float) -> str:

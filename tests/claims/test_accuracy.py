@@ -1,12 +1,11 @@
 """Every sentence about accuracy, on data where it must appear and on data where it must not."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from stablebag.measuring import Perturbations
 from stablebag.showing.comparison import Comparison
-from stablebag.showing.scores import Covered, HeldOut
+from stablebag.showing.scores import SPANS, Covered, HeldOut
 from stablebag.showing.study import Decisions
 from stablebag.showing.verdict import decide
 
@@ -32,9 +31,9 @@ class Predicts:
         return self.predicted if self.predicted.ndim == 1 else self.classes_[self.predicted.argmax(axis=1)]
 
 
-def of_numbers(predicted, y, train=None, base=None, groups=None):
+def of_numbers(predicted, y, train=None, base=None, **groups):
     train = np.array([0.0, 0.0]) if train is None else train
-    held = HeldOut(None if base is None else Predicts(base), y, predicted, y, y=train, groups=groups)
+    held = HeldOut(None if base is None else Predicts(base), y, predicted, y, y=train, **groups)
     return decide(STABILIZED, held.losses(), held.ranking(), spread=10.0)
 
 
@@ -293,7 +292,7 @@ def test_rows_of_one_group_count_once(rng):
     assert "too few" not in of_numbers(0.3 * x, y).headline
     said = of_numbers(0.3 * x, y, groups=groups).headline
     assert said == ("300 held-out rows (of 6 groups) are too few to say whether the bagged model beats a constant.")
-    in_time = of_numbers(0.3 * x, y, groups=pd.Series(groups, name="span of time")).headline
+    in_time = of_numbers(0.3 * x, y, groups=groups, grouped=SPANS).headline
     assert in_time.startswith("300 held-out rows (of 6 spans of time) are too few")
     many = np.repeat(np.arange(100), 3)
     level = rng.normal(size=100)[many]

@@ -146,15 +146,18 @@ def unseen(value, constant, width, n_carrying=100.0, is_harder=False):
     def interval(mean, half):
         return ErrorInterval(mean - half, mean + half, mean, 0.95, "asymptotic", 7.0, 0.1, 353, "As is assumed.")
 
-    enough = 353 * max(width / 2 / abs(value - constant), 1.0) ** 2 * max(1.0, 12 / n_carrying)
+    size = abs(value - constant)
+    enough = 353 * max(width / 2 / size, 1.0) ** 2 * max(1.0, 12 / n_carrying) if size else np.inf
     difference = interval(value - constant, width / 2)
     of_model = LeaveOneOutError(value, 1.0, np.ones(353), np.arange(353))
     against = ErrorComparison(
         ("the bagged model", "a constant"), (of_model, of_model), difference, True, n_carrying, enough
     )
     of = [
-        UnseenError("mean absolute error", 46.4567, 60.0, interval(46.4567, 4.0)),
-        UnseenError("root mean squared error", value**0.5, constant**0.5, interval(value, width / 2), is_root=True),
+        UnseenError("mean absolute error", 46.4567, 60.0, interval(46.4567, 4.0), n_carrying=n_carrying),
+        UnseenError(
+            "root mean squared error", value**0.5, constant**0.5, interval(value, width / 2), None, True, n_carrying
+        ),
     ]
     return Unseen(tuple(of), against, ROWS, 353, is_harder)
 
@@ -170,6 +173,7 @@ UNSEEN = {
     "carried by few": unseen(60.0, 100.0, 40.0, n_carrying=3.0),
     "better, but held-out rows are harder": unseen(0.1, 1.0, 0.1, is_harder=True),
     "without interval": Unseen((NO_INTERVAL,), None, ROWS, 20),
+    "same as a constant": unseen(100.0, 100.0, 0.0),
     "better groups": replace(unseen(60.0, 100.0, 40.0), noun=GROUPS),
 }
 GRID = [
@@ -234,7 +238,7 @@ def test_data_come_before_accuracy_and_accuracy_before_stability(summaries):
         if found:
             assert suspicious.text.startswith(found[0].text)
             assert to_do.text == found[0].action
-            if found[0].check in CHECKS and held_out in GOOD and of_unseen != "worse":
+            if found[0].check in CHECKS and held_out in GOOD and of_unseen not in ("worse", "same as a constant"):
                 assert predicts.text.startswith("Unclear until the next line is settled.")
         elif "harder" in of_unseen and ranking is not None:
             assert suspicious.text.startswith("The held-out rows seem to differ from the training rows: the root mean ")
@@ -292,15 +296,16 @@ def test_the_error_on_unseen_rows_is_stated_with_its_interval_and_next_to_a_cons
     assert told("better groups").startswith("Yes. On unseen groups, its mean absolute error")
     assert told("worse") == f"Partly. {error}, and its squared error is 40% above a constant's. But it {ranks[3:]}"
     assert told("worse", "noise") == f"No. {error}, and its squared error is 40% above a constant's."
-    below = "There, its squared error is 76.1% below that of a constant prediction."
+    below = "There, its squared error is 76.1% below a constant's."
     assert told("not clear") == f"Yes. {error}. {ranks} {below}"  # the held-out rows are clear
     many = "About 5,700 rows would probably show whether it beats a constant."
     assert told("not clear", "few rows") == f"Not known. {error}. {many}"
     assert told("not clear, above", "seems so") == f"Not known. {error}. {many}"
     assert told("not clear", "seems so").startswith(f"It seems so. {error}. {many} It ranks 40 held-out rows ")
-    assert told("carried by few", "few rows").endswith(
-        "About 1,500 rows would probably show whether it beats a constant."
+    assert told("carried by few", "few rows") == (
+        f"Not known. {error[:-1]}, or wider). About 1,500 rows would probably show whether it beats a constant."
     )
+    assert told("same as a constant", "few rows") == f"No. {error}, the same as a constant's."
     assert told("hardly different", "few rows").endswith("That it beats a constant is not clear.")
     assert told("better", "few rows").endswith("4 held-out rows are too few to confirm that (rank correlation 0.8).")
     assert told("better", "noise").startswith("No. On 200 held-out rows, it does not clearly beat a constant")
@@ -457,3 +462,70 @@ def test_in_python_what_was_not_checked_is_said(classes):
     assert suspicious.text.endswith("Not checked: leaking columns, repeated groups, time order, copied rows.")
     assert suspicious.status == "unknown"
     assert str(made.facts()).startswith(f"Does it predict?      {made.summary()[0].text[:30]}")
+
+
+def quick(X, y, X_test=None, y_test=None, **options):
+    options = {"n_refits": 4, "n_matched": 2, "n_points": 3} | options
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=40, random_state=0)
+    return study(model, X, y, X_test, y_test, **options)
+
+
+def test_a_target_that_never_changes_is_not_called_a_tiny_hold_out():
+    X, y = numbers(np.random.default_rng(0))
+    made = quick(X, np.full(200, 7.0))
+    predicts, suspicious, *_ = made.summary()
+    assert predicts.text == "No. On unseen rows, its root mean squared error is about 0, the same as a constant's."
+    assert "tiny: " not in suspicious.text
+    assert made.verdict().headline == "On unseen rows, the bagged model is as good as a constant."
+    alike = quick(X[:100], np.round(y[:100] / 5), X[100:], np.ones(100))
+    assert alike.verdict().case != "too few rows" or alike.summary()[1].text.startswith("All 100 held-out rows have")
+
+
+def test_one_held_out_row_cannot_show_whether_a_model_ranks():
+    X, y = numbers(np.random.default_rng(0))
+    assert (
+        "1 held-out row cannot show whether the model ranks."
+        in quick(X[:60], y[:60], X[60:61], y[60:61]).verdict().reasons
+    )
+
+
+def test_rounding_errors_do_not_cost_accuracy():
+    X, y = numbers(np.random.default_rng(0), 10)
+    made = quick(np.repeat(X, 20, axis=0), np.repeat(y, 20) / 3)
+    exact = study(
+        BaggedRegressor(n_bags=40, random_state=0), np.repeat(X, 20, axis=0), np.repeat(y, 20) / 3, n_refits=4
+    )
+    assert exact.summary()[0].text.startswith("Yes. ")
+    assert "costs accuracy" not in exact.summary()[0].text
+    assert "Squared error on held-out rows: the same as the base model's." in exact.verdict().reasons
+    assert "from 0 to 0" not in " ".join(made.verdict().reasons)
+
+
+def test_no_interval_of_tiny_targets_is_from_0_to_0():
+    X, y = numbers(np.random.default_rng(0))
+    made = quick(X, 1e-300 * y)
+    assert "from 0 to 0" not in " ".join(made.verdict().reasons)
+    assert "E-" not in str(made)  # numbers are written in one way
+
+
+def test_errors_of_groups_are_said_to_be_of_groups():
+    X, y = numbers(np.random.default_rng(0))
+    made = quick(X, y, groups=np.arange(200) // 5)
+    first = made.facts()["mean absolute error on unseen rows"]
+    error, squared = made.verdict().reasons[0], made.verdict().reasons[2]
+    assert error.startswith(f"Mean absolute error on unseen groups: {first.value:.3g} (95% interval ")
+    assert error.endswith("estimated at 32 training groups, each predicted by the bags without it.")
+    assert squared.startswith("By the squared error on unseen groups, ")
+
+
+def test_a_bagged_model_that_changes_far_is_not_called_stable():
+    compared, (losses, ranking) = Comparison.of(moved(0.2, 1), moved(3.0, 2)), ACCURACY["good"]
+    verdict = decide(compared, losses, ranking, spread=SPREAD)
+    *_, stable, to_do = summarize(verdict, compared, losses, ranking, spread=SPREAD)
+    assert verdict.case == "already stable"
+    assert stable.text.startswith(
+        "The base model is, but the bagged model is not. Leaving out one training row typically"
+    )
+    assert (
+        to_do.text == "You do not need bagging for stability here. Bagged, it changes by 3." or "Use" not in to_do.text
+    )

@@ -136,7 +136,7 @@ def test_errors_on_unseen_rows_are_those_of_the_bags_without_each_row(diabetes, 
     assert (fact["bagged"], fact["low"], fact["high"]) == (absolute.value, *absolute.interval())
     fact = found["root mean squared error on unseen rows"]
     assert fact["bagged"] == squared.value**0.5
-    assert np.isnan(fact["low"])  # 95 % intervals of squared errors cover too little where targets are skewed
+    assert (fact["low"], fact["high"]) == tuple(np.sqrt([*squared.interval()]))
     assert fact["constant"] == pytest.approx(fitted_model(model).y.std(), rel=0.02)
     classes = cancer.facts()
     brier = leave_one_out_error(cancer.model, "brier")
@@ -184,11 +184,15 @@ def test_a_number_that_is_not_the_main_one_has_its_own_kind(diabetes, cancer):
     for made in (diabetes[0], cancer):
         for fact in made.facts():
             kinds = {column: fact.kind_of(column) for column in fact.numbers}
-            assert {kinds.get(column, "measured") for column in ("base", "constant", "measured")} == {"measured"}
+            assert {kinds.get(column, "measured") for column in ("base", "measured")} == {"measured"}
+            of_unseen = fact in made.facts().section("errors").facts  # both columns come from the training rows
+            assert kinds.get("constant", "measured") == "measured" or (of_unseen and kinds["constant"] == "estimated")
+            assert not of_unseen or kinds["constant"] == "estimated"
             main = next(column for column in ("proved", "bagged", "value") if column in fact.numbers)
             assert kinds[main] == fact.kind
     error = cancer.facts()["Brier score on unseen rows"]
     assert [error.kind_of(name) for name in ("bagged", "low", "proved_low")] == ["estimated", "estimated", "proved"]
+    assert "The interval that is proved for every learner is from 0 to 2." in cancer.facts().sentences["errors"]
     assert diabetes[0].facts()["guaranteed change"].kind_of("proved") == "proved"
 
 

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,8 +10,18 @@ from sklearn.metrics import average_precision_score, f1_score, log_loss, roc_auc
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag import BaggedClassifier, BaggedRegressor, study
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    BernoulliSubbagging,
+    FixedRange,
+    StratifiedSubbagging,
+    certify,
+    leave_one_out,
+    study,
+)
 from stablebag.showing.scores import HeldOut, checked_metric, constant_like, unseen_errors
+from stablebag.showing.study import Study
 
 
 def held_out(learner, X, y, X_test, y_test):
@@ -182,4 +194,92 @@ def test_errors_that_overflow_are_left_out():
     assert (found.against, found.beats, found.compared) == (None, None, None)
     equal = unseen_errors(BaggedRegressor(n_bags=30, random_state=0).fit(X, np.ones(40)))
     assert [error.interval for error in equal.errors] == [None, None]
-    assert equal.beats is None
+    assert (equal.is_constant, equal.beats) == (True, False)
+
+
+def test_constant_is_the_mean_whatever_bags_and_range_the_model_has():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 2)), np.exp(2 * rng.normal(size=100))
+    rare = (np.arange(100) < 5).astype(int)
+    for model in (
+        BaggedRegressor(n_bags=50, prediction_range=FixedRange(20, 90), random_state=0).fit(X, y),  # excludes the mean
+        BaggedRegressor(n_bags=50, scheme=BernoulliSubbagging(0.01), random_state=0).fit(X, y),  # has empty bags
+        BaggedRegressor(n_bags=50, scheme=StratifiedSubbagging({0: 3, 1: 3}), random_state=0).fit(X, y, strata=rare),
+    ):
+        constant = constant_like(model)
+        assert constant.predict(X[:1, :1]) == pytest.approx(y.mean(), rel=0.1)
+    model = BaggedClassifier(n_bags=50, scheme=StratifiedSubbagging({0: 3, 1: 3}), random_state=0).fit(X, rare)
+    assert constant_like(model).predict_proba(X[:1, :1])[0, 1] == pytest.approx(0.05, abs=0.01)
+
+
+def test_bags_that_favour_a_rare_class_do_not_make_the_constant_worse():
+    rng = np.random.default_rng(0)
+    X, rare = rng.normal(size=(300, 2)), (np.arange(300) < 15).astype(int)
+    model = BaggedClassifier(n_bags=60, scheme=StratifiedSubbagging({0: 8, 1: 8}), random_state=0).fit(X, rare)
+    found = unseen_errors(model)
+    assert found.errors[1].constant == pytest.approx(2 * 0.05 * 0.95, rel=0.02)
+    assert found.beats is False  # it predicts both classes about equally often
+
+
+def test_held_out_rows_are_not_called_harder_than_groups_of_rows():
+    rng = np.random.default_rng(0)
+    of = np.r_[np.zeros(150, dtype=int), np.arange(1, 151)]  # a group with half of the rows, which are far harder
+    X = rng.normal(size=(600, 2))
+    y = X[:, 0] + np.where(np.r_[of, of] == 0, 6.0, 0.5) * rng.normal(size=600)
+    model, options = BaggedRegressor(n_bags=60, random_state=0), {"n_refits": 2, "n_matched": 0, "n_points": 3}
+    rows = study(model, X[:300], y[:300], X[300:], y[300:], groups=of, **options)
+    assert rows.unseen.is_harder is None  # a mean over rows says nothing of a mean over groups
+    groups = study(model, X[:300], y[:300], X[300:], y[300:], groups=of, groups_test=of, **options)
+    assert groups.unseen.is_harder in (False, None)
+
+
+def test_error_of_harder_held_out_rows_is_that_of_the_test():
+    rng = np.random.default_rng(0)
+    X, of = rng.normal(size=(400, 2)), np.r_[np.zeros(100, dtype=int), np.arange(1, 101)]
+    y = X[:, 0] + rng.uniform(-1, 1, size=400)
+    y[200:] += np.where(of == 0, 6.0, 4.0)  # the largest group is also the farthest off
+    options = {"groups": np.arange(200), "groups_test": of, "n_refits": 2, "n_matched": 0, "n_points": 3}
+    made = study(BaggedRegressor(n_bags=60, random_state=0), X[:200], y[:200], X[200:], y[200:], **options)
+    squares = (made.model.predict(X[200:]) - y[200:]) ** 2
+    mean = math.sqrt((squares[:100].mean() + squares[100:].sum()) / 101)
+    assert f"the root mean squared error is {mean:.3g} there" in made.summary()[1].text
+    assert "at training groups that were left out." in made.summary()[1].text
+
+
+def test_intervals_of_skewed_errors_may_be_wider():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    skewed = unseen_errors(BaggedRegressor(n_bags=60, random_state=0).fit(X, np.exp(2 * rng.normal(size=150))))
+    assert skewed.errors[1].may_be_wider
+    assert skewed.errors[1].interval_text().endswith(", or wider")
+    plain = unseen_errors(BaggedRegressor(n_bags=60, random_state=0).fit(X, X[:, 0] + rng.uniform(size=150)))
+    assert [error.may_be_wider for error in plain.errors] == [False, False]
+    rare = unseen_errors(BaggedClassifier(n_bags=60, random_state=0).fit(X, np.arange(150) < 3))
+    assert rare.errors[-1].may_be_wider
+
+
+def test_scores_and_findings_count_rows_of_classes_that_were_not_trained_on():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = np.where(X[:, 0] > 0, "up", "down").astype(object)
+    y[150:180] = "new"
+    options = {"n_refits": 2, "n_matched": 0, "n_points": 3}
+    made = study(BaggedClassifier(n_bags=60, random_state=0), X[:100], y[:100], X[100:], y[100:], **options)
+    assert made.facts().section("scores").caption == "scores on 100 held-out rows"
+    assert made.facts()["accuracy"].value <= 0.7
+    said = "30 of 100 held-out rows have a class that no training row has, so they are always wrong."
+    assert made.summary()[1].text.startswith(said)
+
+
+def test_spans_of_time_keep_their_name():
+    spans = pd.Series(np.arange(40) // 10, name="span of time")
+    assert study_of(n_test=40, groups=spans).ranking.groups.plural == "spans of time"
+
+
+def test_study_of_a_model_with_strata_has_its_errors():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    model = BaggedRegressor(n_bags=60, scheme=StratifiedSubbagging(0.5), random_state=0)
+    model.fit(X, X[:, 0], strata=np.arange(80) % 2)
+    made = Study.of(leave_one_out(model, X[:3]), certify(model, reused=True), model=model)
+    assert made.unseen.beats

@@ -27,12 +27,14 @@ from stablebag.deciding import selection_stability
 from stablebag.measuring import Perturbations
 from stablebag.measuring.perturbations import Names
 from stablebag.models import RowSource
+from stablebag.resampling.units import Units
 from stablebag.showing.study import (
     HELD_OUT,
     Decisions,
     Study,
     draw_units,
     n_points_to_compare,
+    rows_of_some,
     source_targets,
     study,
     train_and_test,
@@ -589,3 +591,21 @@ def test_rows_that_were_not_left_out_flip_no_decision():
     found = Decisions.of_perturbations(Perturbations(np.array([[0.6, 0.4]]), left_out, rows=np.array([3, 1])))
     assert found.by_row.tolist() == [0, 0, 0, 1]
     assert found.most_flips()[0].tolist() == [3]
+
+
+def test_large_groups_are_drawn_no_more_often_than_others():
+    units = Units.of_groups(np.r_[np.zeros(3000, dtype=int), np.arange(1, 3001)], n_rows=6000)
+    drawn = [rows_of_some(units, 600, seed) for seed in range(30)]
+    assert all(len(np.unique(rows)) == len(rows) for rows in drawn)
+    assert all(len(np.unique(units.of_rows[rows])) == 300 for rows in drawn)
+    with_largest = sum(np.count_nonzero(rows < 3000) for rows in drawn)
+    assert with_largest <= 12 * 1000  # a tenth of the draws, with at most 1,000 of its rows
+    assert any((rows < 3000).any() for rows in drawn)
+
+
+def test_study_keeps_the_rows_that_it_needs():
+    X, y = load_diabetes(return_X_y=True)
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, keep_rows=False)
+    made = study(model, X[:100], y[:100], X[100:140], y[100:140], n_refits=3, n_matched=1, n_points=2)
+    assert made.unseen.errors
+    assert not model.keep_rows

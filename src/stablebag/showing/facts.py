@@ -23,13 +23,14 @@ from stablebag._wording import (
     rounded_down,
     rounded_up,
 )
+from stablebag.measuring.error_intervals import ENOUGH_CARRYING
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.measuring.suspects import RANKING, Suspects, UnusualRow
 from stablebag.proving.certificate import StabilityCertificate
 from stablebag.resampling.units import plain
 from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison, are_of_classes, scale_of
 from stablebag.showing.scores import difference
-from stablebag.showing.verdict import LABELS, SummaryLine, Verdict, three_digits
+from stablebag.showing.verdict import LABELS, SummaryLine, Verdict, capitalized, three_digits
 
 MEASURED, ESTIMATED_KIND, PROVED = "measured", "estimated", "proved"
 MOST_NAMED = 15  # rows, or groups, of a list
@@ -81,7 +82,7 @@ class Fact:
 
     def kind_of(self, column: str) -> str:
         """Return how the number in a column was found; `kind` is that of the main number."""
-        if column in ("measured", "base", "constant"):
+        if column in ("measured", "base") or (column == "constant" and "low" not in self.numbers):
             return MEASURED
         if column.startswith("proved_"):
             return PROVED
@@ -288,7 +289,7 @@ def facts_of(study: Any) -> Facts:
     models = {"base": "base model", "bagged": "bagged"}
     if compared.base is None:
         del models["base"]
-    n_scored = len(study.losses[0].bagged) if study.losses else 0
+    n_scored = len(study.losses[0].bagged) + study.losses[0].n_unknown if study.losses else 0
     n_points = len(study.bagged.prediction)
     at = "the test point" if n_points == 1 else f"the worst of {n_points:,} test points"
     proved = tuple(guarantees(study.bagged, study.proved, study.anew, study.refitted, delta))
@@ -311,10 +312,14 @@ def facts_of(study: Any) -> Facts:
     sentences = {"proved of these bags": study.proved.explain(delta)}
     if study.anew is not None:
         sentences["proved of bags drawn anew"] = study.anew.explain(delta)
-    if study.unseen is not None and (last := study.unseen.stated).interval is not None:
-        what = _capital(last.name)
-        for_all = "" if last.proved is None else f" With {last.proved!r}, nothing is assumed of the learner."
-        sentences["errors"] = f"{what} on unseen {noun.plural}: {last.interval!r}. {last.interval.guarantee}{for_all}"
+    if study.unseen is not None and (last := study.unseen.errors[-1]).interval is not None:
+        for_all = ""
+        if last.proved is not None:
+            ends = f"{rounded_down(last.proved.low)} to {rounded_up(last.proved.high)}"
+            for_all = f" The interval that is proved for every learner is from {ends}."
+        sentences["errors"] = (
+            f"{capitalized(last.loss)} on unseen {noun.plural}: {last.interval!r}. {last.interval.guarantee}{for_all}"
+        )
     if study.decisions is not None:
         sentences["decisions"] = study.decisions.conclusion()
     return Facts(study.summary(), study.verdict(), sections, tuple(row_lists(study)), sentences)
@@ -408,11 +413,11 @@ def _errors(study: Any) -> Iterator[Fact]:
         texts = {}
         for kind, before in (("asymptotic", ""), ("proved", "proved_")):
             numbers |= dict(zip((f"{before}low", f"{before}high"), error.ends(kind), strict=True))
-        if not math.isnan(numbers["low"]):
-            texts["interval"] = f"{rounded_down(numbers['low'], digits=3)} to {rounded_up(numbers['high'], digits=3)}"
-        details = {}
+        details: dict[str, Any] = {}
         if error.interval is not None:
+            texts["interval"] = error.interval_text()
             details = {"rho": _finite(error.interval.rho), "measured_rho": _finite(error.interval.measured_rho)}
+            details["carried_by"] = error.n_carrying
         yield Fact(f"{error.name} on unseen rows", error.name, ESTIMATED_KIND, numbers, "score", texts, details)
 
 
@@ -434,8 +439,11 @@ def _how_errors_are_read(study: Any) -> str:
         parts.append("The held-out rows are harder than that: they seem to differ from the training rows.")
     if study.noun != ROWS:
         parts.append(f"Every {study.noun.singular} counts the same.")
-    if study.task == "regression" and study.unseen.stated.interval is not None:
-        parts.append("The interval assumes that no rare, far larger errors are missing among these rows.")
+    if any(error.interval is not None and error.may_be_wider for error in study.unseen.errors):
+        few = f"Or wider: fewer than {ENOUGH_CARRYING} {study.noun.plural} carry the error"
+        parts.append(f"{few}, and larger ones may be missing among them.")
+    if any(error.interval is None for error in study.unseen.errors):
+        parts.append("Empty cells: there are too few bags for an interval, or all losses are equal.")
     return " ".join(parts)
 
 
@@ -606,7 +614,7 @@ def _numbers(study: Any) -> Iterator[Fact]:
         yield Fact("ranking", found.name, MEASURED, numbers, "score", details=details)
     if study.unseen is not None and (against := study.unseen.against) is not None:
         low, high = against.interval
-        numbers = {"value": -against.difference, "low": -high, "high": -low}
+        numbers = {"value": 0 - against.difference, "low": 0 - high, "high": 0 - low}
         details = {
             "clear": study.unseen.beats is not None,
             "carried_by": against.n_carrying,
@@ -614,7 +622,8 @@ def _numbers(study: Any) -> Iterator[Fact]:
             "rho": _finite(against.rho),
             "measured_rho": _finite(against.measured_rho),
         }
-        label = f"{_loss_of(study)} of a constant minus that of the bagged model, on unseen {study.noun.plural}"
+        loss, unseen = study.unseen.errors[-1].loss, f"unseen {study.noun.plural}"
+        label = f"{loss} of a constant minus that of the bagged model, on {unseen}"
         yield Fact("lead over a constant", label, ESTIMATED_KIND, numbers, "score", details=details)
     if study.losses and study.losses[0].base is not None:
         first = study.losses[0]
@@ -631,14 +640,6 @@ def _numbers(study: Any) -> Iterator[Fact]:
     }
     for name, value in counts.items():
         yield Fact(name, name, MEASURED, {"value": value}, "count")
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _loss_of(study: Any) -> str:
-    return "squared error" if study.task == "regression" else "Brier score"
 
 
 # ---------------------------------------------------------------------------------------------------------------- lists
@@ -952,7 +953,7 @@ KNOWN: dict[str, Known] = {
         (*_ENDS, "constant"), _UNSEEN, "regression",
     ),
     "root mean squared error on unseen rows": Known(
-        "the same, without an interval", ("score",), ("bagged", "constant"), _UNSEEN, "regression"
+        "the same", ("score",), (*_ENDS, "constant"), _UNSEEN, "regression"
     ),
     "share of wrong decisions on unseen rows": Known(
         "the same", ("score",), (*_ENDS, "constant"), _UNSEEN, "classification"

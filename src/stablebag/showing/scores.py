@@ -14,11 +14,13 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils.metaestimators import available_if
 
 from stablebag._checks import refuse_type, shown
-from stablebag._wording import GROUPS, Noun, short
+from stablebag._wording import GROUPS, ROWS, Noun, rounded_down, rounded_up, short
 from stablebag.measuring.error_intervals import ENOUGH_CARRYING, ErrorInterval
 from stablebag.measuring.errors import ErrorComparison, LeaveOneOutError, compare_errors, leave_one_out_error
 from stablebag.models.fitted import fitted
 from stablebag.models.learners import one_hot
+from stablebag.models.ranges import ObservedRange
+from stablebag.resampling.schemes import Subbagging
 
 REGRESSION = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "r2")
 CLASSIFICATION = ("accuracy", "neg_log_loss")
@@ -112,6 +114,8 @@ class Loss(NamedTuple):
         For classes, the number of rows that are not of the most frequent class.
     unit : float, default=1.0
         The unit of these numbers: squares of large targets are taken in a unit in which they stay floats.
+    n_unknown : int, default=0
+        The number of other held-out rows, whose class no training row has.
     """
 
     name: str
@@ -121,6 +125,12 @@ class Loss(NamedTuple):
     groups: np.ndarray | None = None
     n_others: int | None = None
     unit: float = 1.0
+    n_unknown: int = 0
+
+    @property
+    def of_units(self) -> np.ndarray:
+        """The loss of the bagged model at each row, or its mean at the rows of each group."""
+        return self.bagged if self.groups is None else _of_groups(self.bagged, self.groups)
 
 
 class Ranking(NamedTuple):
@@ -267,8 +277,9 @@ class UnseenError(NamedTuple):
     proved : ErrorInterval or None
         The interval that is proved for every learner; None if nothing is proved.
     is_root : bool, default=False
-        Whether the error is the square root of the mean loss. Its interval is not shown: squared errors of skewed
-        targets have rare large values, and 95 % intervals then cover as few as 71 % (docs/errors.md).
+        Whether the error is the square root of what the intervals are about.
+    n_carrying : float, default=inf
+        How many rows, or groups, carry the variance of the losses, by the kurtosis.
     """
 
     name: str
@@ -277,11 +288,32 @@ class UnseenError(NamedTuple):
     interval: ErrorInterval | None
     proved: ErrorInterval | None = None
     is_root: bool = False
+    n_carrying: float = math.inf
+
+    @property
+    def loss(self) -> str:
+        """The name of the loss whose mean this is, or whose mean this is the root of."""
+        return "squared error" if self.is_root else self.name
+
+    def interval_text(self) -> str:
+        """Return the asymptotic interval as text, its ends rounded outwards; "" if there is none."""
+        if self.interval is None:
+            return ""
+        low, high = self.ends()
+        wider = ", or wider" if self.may_be_wider else ""
+        return f"{rounded_down(low, digits=3)} to {rounded_up(high, digits=3)}{wider}"
+
+    @property
+    def may_be_wider(self) -> bool:
+        """Whether fewer than 12 rows, or groups, carry the error: rare large losses may then be missing among them."""
+        return self.n_carrying < ENOUGH_CARRYING
 
     def ends(self, kind: str = "asymptotic") -> tuple[float, float]:
         """Return both ends of an interval for the error; NaN if there is none."""
         interval = self.interval if kind == "asymptotic" else self.proved
-        return (math.nan, math.nan) if interval is None or self.is_root else (interval.low, interval.high)
+        if interval is None:
+            return math.nan, math.nan
+        return (math.sqrt(interval.low), math.sqrt(interval.high)) if self.is_root else (interval.low, interval.high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,20 +345,20 @@ class Unseen:
 
     @property
     def beats(self) -> bool | None:
-        """Whether the bagged model is clearly better than a constant, or clearly worse; None if neither is clear."""
-        if self.against is None or self.is_harder or self.against.better is None:
+        """Whether the bagged model is clearly better than a constant, or clearly not; None if neither is clear."""
+        if self.against is None or self.is_harder or (self.against.better is None and not self.is_constant):
             return None
         return self.against.better == self.against.names[0]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the bagged model has the same loss as a constant at every training row."""
+        return self.against is not None and self.against.difference == 0 and self.against.interval.width == 0
 
     @property
     def is_above(self) -> bool:
         """Whether the error of the bagged model is larger than that of a constant, clearly or not."""
         return self.against is not None and not self.is_harder and self.against.difference > 0
-
-    @property
-    def stated(self) -> UnseenError:
-        """The error that sentences state: the mean absolute error or the Brier score, if they could be computed."""
-        return next((error for error in reversed(self.errors) if not error.is_root), self.errors[-1])
 
     @property
     def compared(self) -> UnseenError | None:
@@ -351,16 +383,13 @@ def unseen_errors(model: Any, rows: np.ndarray | None = None) -> Unseen | None:
                 other = leave_one_out_error(constant, loss, rows=rows)
             except ValueError:  # squares of extreme targets
                 continue
-        interval = _interval_of(error, "asymptotic")
-        bagged, by_constant = error.value, other.value
-        if error.units:
-            if interval is None:
-                continue
-            bagged, by_constant = interval.value, _mean_of_groups(model, other)
+        intervals = _interval_of(error, "asymptotic"), _interval_of(error, "proved")
+        losses = _of_units(model, error)
+        bagged, by_constant = (_mean(each) for each in (losses, _of_units(model, other)))
         if is_root := loss == "squared":
             bagged, by_constant = math.sqrt(bagged), math.sqrt(by_constant)
-        n = len(error.losses) if interval is None else interval.n
-        found.append(UnseenError(name, bagged, by_constant, interval, _interval_of(error, "proved"), is_root))
+        found.append(UnseenError(name, bagged, by_constant, *intervals, is_root, error.n_carrying))
+        n = len(losses)
     if not found:
         return None
     if found[-1].name == list(known.values())[-1]:
@@ -373,11 +402,22 @@ def unseen_errors(model: Any, rows: np.ndarray | None = None) -> Unseen | None:
 
 
 def constant_like(model: Any) -> Any:
-    """Return a constant, fitted with the bags of a fitted bagged model: the mean target, or the class frequencies."""
+    """Return a constant, fitted like a fitted bagged model: the mean target, or the class frequencies.
+
+    It has the same bags and range, unless these would change the constant: bags that favour some rows, empty bags, and
+    a range that excludes some targets.
+    """
     fit, units = fitted(model), model.units_
-    constant = DummyRegressor() if fit.average.classes is None else DummyClassifier()
-    same = {"row_ids": units.ids} if not units.are_groups else {"groups": units.names_of_rows}
+    average, numbers = fit.average, fit.average.classes is None
+    constant = DummyRegressor() if numbers else DummyClassifier()
     unfitted = clone(model).set_params(estimator=constant, max_features=1.0, keep_rows=True)
+    if not average.law.is_symmetric or (average.bags.sizes == 0).any():
+        unfitted.set_params(scheme=Subbagging(), n_bags=len(average.bags))
+    if numbers and average.interval is not None:
+        low, high = average.interval
+        if not low <= fit.y.min() <= fit.y.max() <= high:
+            unfitted.set_params(prediction_range=ObservedRange())
+    same = {"row_ids": units.ids} if not units.are_groups else {"groups": units.names_of_rows}
     return unfitted.fit(np.zeros((len(fit.y), 1)), fit.y, **same)
 
 
@@ -388,29 +428,41 @@ def _interval_of(error: LeaveOneOutError, kind: str) -> ErrorInterval | None:
         return None
 
 
-def _mean_of_groups(model: Any, error: LeaveOneOutError) -> float:
-    """The mean over groups of the mean loss at their rows."""
-    of_rows = np.unique(model.units_.of_rows[error.rows], return_inverse=True)[1]
-    return float((np.bincount(of_rows, error.losses) / np.bincount(of_rows)).mean())
+def _of_units(model: Any, error: LeaveOneOutError) -> np.ndarray:
+    """The loss at each row, or the mean loss at the rows of each group."""
+    units = model.units_
+    return error.losses if units.are_rows else _of_groups(error.losses, units.of_rows[error.rows])
+
+
+def _of_groups(losses: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """The mean loss at the rows of each group."""
+    of_rows = np.unique(groups, return_inverse=True)[1]
+    return np.asarray(np.bincount(of_rows, losses) / np.bincount(of_rows))
+
+
+def _mean(losses: np.ndarray) -> float:
+    """The mean of losses of which some may be too large to be added."""
+    unit = float(np.abs(losses).max()) or 1.0
+    return unit * float((losses / unit).mean())
 
 
 def are_harder(loss: Loss, unseen: Unseen) -> bool | None:
     """Whether the bagged model's loss on held-out rows is clearly larger than the training rows suggest.
 
     This is a one-sided t test at 1 %. It is None for fewer than 12 held-out rows, or groups, and if fewer than 12
-    training rows carry the variance of their losses: rare large losses may then be missing among them.
+    training rows, or groups, carry the variance of their losses: rare large losses may then be missing among them. It
+    is also None if the groups of the training rows are known, and those of the held-out rows are not.
     """
     error = unseen.compared
-    if error is None or error.interval is None or unseen.against is None or not len(loss.bagged):
+    if error is None or error.interval is None or not len(loss.bagged):
         return None
-    held = loss.bagged
-    if loss.groups is not None:
-        of_rows = np.unique(loss.groups, return_inverse=True)[1]
-        held = np.bincount(of_rows, held) / np.bincount(of_rows)
-    expected, n = error.interval.value / loss.unit, len(held)
+    if loss.groups is None and unseen.noun != ROWS:
+        return None
+    held, expected = loss.of_units, error.interval.value / loss.unit
     own = (error.interval.high - error.interval.value) / loss.unit
     own /= float(stats.t.isf((1 - _LEVEL_OF_INTERVALS) / 2, max(1, error.interval.n - 1)))
-    if n < ENOUGH_CARRYING or unseen.against.errors[0].n_carrying < ENOUGH_CARRYING:
+    n = len(held)
+    if n < ENOUGH_CARRYING or error.may_be_wider:
         return None
     spread = math.sqrt(float(held.var(ddof=1)) / n + own**2)
     degrees = min(n, error.interval.n) - 1
@@ -438,7 +490,9 @@ class HeldOut:
     classes : ndarray or None, default=None
         The classes, in the order of the columns of `averaged`; None for numbers.
     groups : sequence of labels or None, default=None
-        The groups of the held-out rows, if known. A Series with the name "span of time" has spans of time.
+        The groups of the held-out rows, if known.
+    grouped : Noun, default=GROUPS
+        The word for these groups.
     """
 
     def __init__(
@@ -451,8 +505,9 @@ class HeldOut:
         y: np.ndarray,
         classes: np.ndarray | None = None,
         groups: Any = None,
+        grouped: Noun = GROUPS,
     ) -> None:
-        self.groups, self.grouped = None, SPANS if getattr(groups, "name", None) == SPANS.singular else GROUPS
+        self.groups, self.grouped = None, grouped
         if groups is not None:
             self.groups = np.unique(np.asarray(groups).astype(str), return_inverse=True)[1].ravel()
         self.classes = classes
@@ -538,11 +593,12 @@ class HeldOut:
         ]
         if self.base is not None and self.base.table is None:
             log[0] = None
-        groups = None if self.groups is None else self.groups[known]
+        groups, n_unknown = None if self.groups is None else self.groups[known], int((~known).sum())
         n_others = len(y) - int(np.bincount(y, minlength=1).max())
         named = {"Brier score": brier, "share of wrong decisions": wrong, "log loss": log}
         return tuple(
-            Loss(name, base, bagged, constant, groups, n_others) for name, (base, bagged, constant) in named.items()
+            Loss(name, base, bagged, constant, groups, n_others, n_unknown=n_unknown)
+            for name, (base, bagged, constant) in named.items()
         )
 
     def ranking(self) -> Ranking:

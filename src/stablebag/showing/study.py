@@ -22,7 +22,7 @@ from stablebag._checks import (
     refuse_value,
 )
 from stablebag._seeds import Seeds
-from stablebag._wording import ROWS, Noun
+from stablebag._wording import GROUPS, ROWS, Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
 from stablebag.deciding.label_sets import LabelSets, predict_set
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
@@ -47,10 +47,11 @@ from stablebag.proving.certificate import StabilityCertificate
 from stablebag.proving.certify import certify
 from stablebag.proving.scope import Quantity, Rerun, refuse_mismatch
 from stablebag.resampling.schemes import RandomBags
-from stablebag.resampling.units import numbered_groups
+from stablebag.resampling.units import Units, numbered_groups
 from stablebag.showing.comparison import Comparison, at_first_points, bagged_by, select_rows
 from stablebag.showing.facts import Facts, facts_of
 from stablebag.showing.scores import (
+    SPANS,
     Covered,
     HeldOut,
     Loss,
@@ -121,6 +122,20 @@ def draw_units(n_samples: int, n_refits: int, random_state: int) -> np.ndarray:
         return np.arange(n_samples)
     generator = next(Seeds.from_random_state(random_state, "study").bag_generators(0, 1))
     return np.sort(generator.choice(n_samples, n_refits, replace=False))
+
+
+def rows_of_some(units: Units, n_rows: int, random_state: int) -> np.ndarray:
+    """Return about `n_rows` rows, all of groups that are drawn with equal chances; of large groups, some of the rows.
+
+    Rows drawn one by one would contain a large group more often than a small one.
+    """
+    some = draw_units(len(units), max(2, n_rows * len(units) // units.n_rows), random_state)
+    generator = next(Seeds.from_random_state(random_state, "study").bag_generators(1, 2))
+    rows = generator.permutation(units.rows_of(some))
+    rows = rows[np.argsort(units.of_rows[rows], kind="stable")]
+    sizes = np.unique(units.of_rows[rows], return_counts=True)[1]
+    places = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of each row in its group
+    return np.sort(rows[places < _MOST_OF_GROUP])
 
 
 # ------------------------------------------------------------------------------------------------------------ decisions
@@ -371,6 +386,7 @@ class Decisions:
 # A study: a model and its bagged version on one table, measured, compared and certified.
 
 _MOST_KEPT = 2**30  # bytes for predictions of all bags at all held-out rows
+_MOST_OF_GROUP = 1000  # rows of a group, where its mean error is estimated from a sample
 _MOST_ROWS = 10_000  # rows of a source at which all bags predict, and that are left out where a sample is enough
 _LEVEL = 0.9  # of the prediction intervals
 _MATCHED = 20  # refits of the bagged model
@@ -661,7 +677,8 @@ def study(
 
     If the training rows are not in memory, such as those of a `ParquetTable`, the base model cannot be fitted to all of
     them, so the study measures only the bagged model. Above 10,000 rows, the leave-one-out error and the rows worth a
-    look then come from 10,000 rows drawn at random. Intervals are not given. Guarantees, and the changes that rows
+    look then come from 10,000 rows drawn at random; errors on unseen groups come from about as many rows, of groups
+    drawn at random. Intervals are not given. Guarantees, and the changes that rows
     cause, are still about all rows.
 
     Parameters
@@ -669,7 +686,8 @@ def study(
     model : estimator
         A scikit-learn regressor or classifier, which is compared with its bagged version: 500 bags of half of the rows.
         Or an unfitted `BaggedRegressor` or `BaggedClassifier`, which is compared with its `estimator`, and sets the
-        bags and the number of parallel fits. Its `random_state` is the seed of the whole study; None means 0.
+        bags and the number of parallel fits. Its `random_state` is the seed of the whole study; None means 0. The
+        study fits a copy, which keeps its training rows.
     X : array or DataFrame of shape (n_samples, n_features), or RowSource
         The training rows.
     y : array-like of shape (n_samples,), default=None
@@ -683,7 +701,8 @@ def study(
         leaving out a group. Hold out whole groups, otherwise the scores are too good for rows of new groups.
     groups_test : sequence of int or labels, of the length of X_test, default=None
         The group of each held-out row. Rows of one group are not independent, so accuracy is compared by group. You can
-        pass it without `groups`, for example for held-out rows that are alike within a week.
+        pass it without `groups`, for example for held-out rows that are alike within a week; errors on unseen rows are
+        then not estimated. A Series with the name "span of time" has spans of time.
     test_size : float, default=0.2
         Without `X_test`, the share of the rows to hold out, between 0 and 1: by class if possible, and whole groups
         with `groups`.
@@ -751,6 +770,7 @@ def study(
         reason = "they are predicted by all bags. Give some: X_test=table.take(rows)."
         raise refuse_type("X_test", owner, "held-out rows in memory", X_test, reason)
     X_test = checked_points(X if in_memory else X.take(np.arange(1)), X_test, owner)
+    spans = getattr(groups_test, "name", None) == SPANS.singular
     if groups_test is not None:
         groups_test = numbered_groups(groups_test, n_rows(X_test), owner, "groups_test")[1]
     if not in_memory:
@@ -790,7 +810,10 @@ def study(
         unseen = None
         if groups is not None or groups_test is None:  # otherwise rows depend on each other in a way that is not known
             step("Estimating errors on unseen rows")
-            unseen = unseen_errors(model, looked_at)
+            of_units = looked_at is not None and not model.units_.are_rows
+            unseen = unseen_errors(
+                model, rows_of_some(model.units_, _MOST_ROWS, random_state) if of_units else looked_at
+            )
         count.reach(count.total)
     step(f"Leaving out each of {model.units_.noun.count(n_units)}")
     bagged = leave_one_out(model, at_points)
@@ -817,7 +840,8 @@ def study(
         if base is not None:  # decisions of a classifier do not always follow from its probabilities
             is_known = not classifies and n_compared == len(targets)
             alone = base.prediction if is_known else _fit_base(learner, X, y, random_state)
-        about = {"y": fit.y, "classes": model.classes_ if classifies else None, "groups": groups_test}
+        about = {"y": fit.y, "classes": model.classes_ if classifies else None, "groups": groups_test,
+                 "grouped": SPANS if spans else GROUPS}  # fmt: skip
         held_out = HeldOut(alone, X_test, predicted, targets, **about)
     losses = () if held_out is None else held_out.losses()
     if unseen is not None and losses:
@@ -862,7 +886,9 @@ def _both(model: Any) -> tuple[Any, Any]:
     check_jobs(model.n_jobs, owner)
     seed = 0 if model.random_state is None else Seeds.from_random_state(model.random_state, owner).root
     default = DecisionTreeClassifier() if is_classifier(model) else DecisionTreeRegressor()
-    return default if model.estimator is None else model.estimator, clone(model).set_params(random_state=seed)
+    return default if model.estimator is None else model.estimator, clone(model).set_params(
+        random_state=seed, keep_rows=True
+    )
 
 
 def _checked_targets(y_test: Any, n_tests: int, classes: np.ndarray | None) -> np.ndarray:

@@ -16,8 +16,6 @@ from stablebag._wording import (
     option,
     percent,
     printable,
-    rounded_down,
-    rounded_up,
     short,
 )
 from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison, Ratio
@@ -67,9 +65,10 @@ class Verdict:
        its loss is clearly smaller there. If the held-out rows are clearly harder than the training rows suggest, only
        they count.
 
-       - *too few rows*: it does not beat a constant, and its loss is not clearly larger at the training rows. Either an
-         AUC of 0.7, or a rank correlation of 0.4, could go unnoticed on so few held-out rows; or its loss is larger
-         than a constant's at the training rows, though not clearly, and smaller at the held-out rows, which it ranks.
+       - *too few rows*: it does not beat a constant, and its loss at the training rows is neither clearly larger nor
+         equal. Either an AUC of 0.7, or a rank correlation of 0.4, could go unnoticed on so few held-out rows;
+         or its loss is larger than a constant's at the training rows, though not clearly, and smaller at the held-out
+         rows, which it ranks.
        - *no better than a constant*: it does not beat a constant, and does not rank.
        - *ranks, but no better than a constant*: it ranks, but does not beat a constant: its loss at the held-out rows
          is larger, or clearly larger at the training rows.
@@ -180,8 +179,8 @@ def _beats_constant(losses: tuple[Loss, ...], ranking: Ranking | None, unseen: U
 def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None, unseen: Unseen | None) -> Iterator[Verdict]:
     """Findings about accuracy, which come before stability."""
     is_worse = unseen is not None and unseen.beats is False  # clearly, at the training rows
-    if is_worse and (not losses or ranking is None):
-        yield Verdict(NO_BETTER, "On unseen rows, the bagged model is worse than a constant.", _MEND)
+    if unseen is not None and is_worse and (not losses or ranking is None):
+        yield Verdict(NO_BETTER, f"On unseen {unseen.noun.plural}, {_no_better(unseen)}.", _MEND)
     if losses and ranking is not None and not _beats_constant(losses, ranking, unseen):
         found = difference(losses[0], losses[0].constant)
         of_numbers = ranking.name != "AUC"
@@ -199,7 +198,7 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None, unseen: Unse
                 else f"Hold out more rows ({option('test_size')}), or gather more, before you rely on its predictions.",
             )
         elif not ranking.is_real:
-            worse = "The bagged model is worse than a constant on unseen rows."
+            worse = f"On unseen {unseen.noun.plural}, {_no_better(unseen)}." if unseen is not None else ""
             clear = f"On {ranking.n:,} held-out rows, the bagged model does not clearly beat a constant."
             yield Verdict(NO_BETTER, worse if is_worse else clear, _MEND)
         elif found.mean > 0 or is_worse:
@@ -211,6 +210,8 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None, unseen: Unse
             what = "predictions" if of_numbers else "probabilities"
             worse = f"its {what} are worse than a constant's" if found.is_larger or is_worse else (
                 f"on these rows its {what} were no better than a constant's")  # fmt: skip
+            if unseen is not None and is_worse and unseen.is_constant:
+                worse = "on unseen rows its errors are those of a constant"
             mend = "Calibrate it (for example with scikit-learn's CalibratedClassifierCV), or use only the ranking."
             if of_numbers:
                 mend = "Look at its largest errors and at the scale of its predictions, or use only the ranking."
@@ -227,8 +228,12 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None, unseen: Unse
         )  # fmt: skip
 
 
+def _no_better(unseen: Unseen) -> str:
+    return f"the bagged model is {'as good as' if unseen.is_constant else 'worse than'} a constant"
+
+
 def _training(unseen: Unseen) -> str:
-    return unseen.noun.count(unseen.n) if unseen.noun != ROWS else f"{unseen.n:,} training rows"
+    return f"{unseen.n:,} training {unseen.noun.plural if unseen.n != 1 else unseen.noun.singular}"
 
 
 def _held_out(ranking: Ranking) -> str:
@@ -304,7 +309,8 @@ def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str
     guessing = f"{ranking.name} {short(ranking.value, 1)}, where guessing gives {ranking.by_chance:g} on average"
     relative = _relative(first, found, "a constant's", float(first.constant.mean()))
     if math.isnan(ranking.value):
-        said = f"All {rows} have the same target, so they cannot show whether the model ranks."
+        all_rows = f"All {rows} have the same target, so they" if ranking.n > 1 else rows
+        said = f"{all_rows} cannot show whether the model ranks."
     elif ranking.is_real and found.is_smaller:
         said = f"The bagged model beats a constant on {rows}: {guessing}."
     elif ranking.is_real and found.mean <= 0:
@@ -331,7 +337,7 @@ def _of_base(losses: tuple[Loss, ...]) -> Iterator[str]:
     found = difference(first, base)
     low, high = (end * first.unit for end in found.ends)
     interval = ""
-    if not math.isnan(low) and found.mean != 0:
+    if low < high and not _is_rounding(found, first):  # numbers that are too small for floats have equal ends
         interval = f" The 95% interval of the difference is from {three_digits(low)} to {three_digits(high)}."
     yield _relative(first, found, "the base model's", float(base.mean())) + interval
 
@@ -340,27 +346,26 @@ def _of_unseen(unseen: Unseen | None) -> Iterator[str]:
     """Reasons about unseen rows, from the training rows."""
     if unseen is None:
         return
-    one, at = unseen.noun.singular, f"at {_training(unseen)}, each predicted by the bags without it"
+    at = f"at {_training(unseen)}, each predicted by the bags without it"
     for error in unseen.errors:
-        interval = f" ({_interval(error)})" if not math.isnan(error.ends()[0]) else ""
-        yield f"{_capital(error.name)} on unseen rows: {three_digits(error.bagged)}{interval}, estimated {at}."
-    if unseen.against is not None:
-        yield f"{_metric(unseen)} at a new {one}: {unseen.against.verdict}"
+        named = f"{capitalized(error.name)} on unseen {unseen.noun.plural}"
+        yield f"{named}: {three_digits(error.bagged)}{_interval(error)}, estimated {at}."
+    if unseen.against is not None and unseen.compared is not None:
+        verdict = unseen.against.verdict
+        like = " like the training rows" if unseen.is_harder else ""
+        yield f"By the {unseen.compared.loss} on unseen {unseen.noun.plural}{like}, {verdict[0].lower()}{verdict[1:]}"
 
 
-def _metric(unseen: Unseen) -> str:
-    return "Squared error" if unseen.errors[-1].is_root else unseen.errors[-1].name
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
+def capitalized(text: str) -> str:
+    """Return a text with a capital first letter."""
+    return text[:1].upper() + text[1:]
 
 
 def _interval(error: UnseenError) -> str:
-    """The interval of an error in words; its ends are rounded outwards."""
-    low, high = error.ends()
-    level = percent(error.interval.confidence_level) if error.interval is not None else ""
-    return f"{level} interval {rounded_down(low, digits=3)} to {rounded_up(high, digits=3)}"
+    """The interval of an error in brackets; "" if there is none."""
+    if error.interval is None:
+        return ""
+    return f" ({percent(error.interval.confidence_level)} interval {error.interval_text()})"
 
 
 def _of_coverage(covered: Covered | None) -> tuple[str, ...]:
@@ -375,8 +380,12 @@ def _of_coverage(covered: Covered | None) -> tuple[str, ...]:
 
 def _is_worse(loss: Loss) -> bool:
     assert loss.base is not None
-    rise = difference(loss, loss.base)
-    return rise.is_larger and rise.mean > WORTH * float(loss.base.mean())
+    return difference(loss, loss.base).is_larger and _was_larger(loss)
+
+
+def _is_rounding(found: Difference, loss: Loss) -> bool:
+    """Whether a difference of losses is nothing but rounding errors."""
+    return abs(found.mean) <= ROUNDING * float(loss.constant.mean())
 
 
 def _relative(loss: Loss, found: Difference, whose: str, unit: float) -> str:
@@ -384,8 +393,8 @@ def _relative(loss: Loss, found: Difference, whose: str, unit: float) -> str:
 
     The standard error of the difference is not that of the ratio, so the sentence does not have it.
     """
-    name = f"{_capital(loss.name)} on held-out rows"
-    if found.mean == 0:
+    name = f"{capitalized(loss.name)} on held-out rows"
+    if _is_rounding(found, loss):
         return f"{name}: the same as {whose}."
     if unit == 0:
         return f"{name}: above {whose}, which is 0."
@@ -620,6 +629,7 @@ def three_digits(value: float, scale: float = 0.0) -> str:
 GOOD, WARNING, UNKNOWN = "good", "warning", "unknown"
 LEAKS, REPEATED, TIME, COPIES = CHECKS = ("leaking columns", "repeated groups", "time order", "copied rows")
 TINY, COVERAGE, HARDER = "tiny hold-out", "coverage of intervals", "harder held-out rows"
+NEW_CLASSES = "classes without training rows"
 LABELS = {
     "predicts": "Does it predict?",
     "suspicious": "Anything suspicious?",
@@ -782,7 +792,7 @@ def _predicts(
         ranks += "." if math.isnan(ranking.value) else f" ({value})."
         sure = ranking.are_few
     elif by_held_out:
-        ranks += f" Its {first.name} is {percent(-found.mean / constant)} below that of a constant prediction."
+        ranks += f" Its {first.name} is {percent(-found.mean / constant)} below a constant's."
     elif not sure and not of_unseen:
         ranks = f"{ranks[:-1]}, but these are too few to say whether it beats a constant prediction."
     short_of = of_unseen if by_training else ranks  # where there is more to say
@@ -805,9 +815,9 @@ def _on_unseen(unseen: Unseen, *, compare: bool) -> str:
     """The error on unseen rows with its interval, next to a constant's; "" if there is none."""
     if not unseen.errors:
         return ""
-    last, first = unseen.errors[-1], unseen.stated
-    interval = f" ({_interval(first)})" if not math.isnan(first.ends()[0]) else ""
-    text = f"On unseen {unseen.noun.plural}, its {first.name} is about {three_digits(first.bagged)}{interval}"
+    last = unseen.errors[-1]
+    first = next((error for error in unseen.errors if error.interval is not None), last) if last.is_root else last
+    text = f"On unseen {unseen.noun.plural}, its {first.name} is about {three_digits(first.bagged)}{_interval(first)}"
     against = unseen.against
     if against is None or not compare:
         return f"{text}."
@@ -816,6 +826,8 @@ def _on_unseen(unseen: Unseen, *, compare: bool) -> str:
         if not enough <= _MOST_TIMES * unseen.n:
             return f"{text}. That it beats a constant is not clear."
         return f"{text}. About {about_count(enough):,} {noun.plural} would probably show whether it beats a constant."
+    if unseen.is_constant:
+        return f"{text}, the same as a constant's."
     size = 2 if last.is_root else 1
     before, after = last.constant**size, last.bagged**size
     way = "below" if after < before else "above"
@@ -833,16 +845,23 @@ def _of_held_out(
     unseen: Unseen | None,
 ) -> Iterator[Finding]:
     """What the held-out rows themselves show that is suspicious."""
+    if losses and (n := losses[0].n_unknown):
+        of = f"{n:,} of {len(losses[0].bagged) + n:,} held-out rows"
+        text = f"{of} {'has' if n == 1 else 'have'} a class that no training row has, so they are always wrong."
+        yield Finding(NEW_CLASSES, text, "Train on rows of every class, or leave these held-out rows out.")
     if losses and unseen is not None and unseen.is_harder and (error := unseen.compared) is not None:
-        held = float(losses[0].bagged.mean()) * losses[0].unit
+        held = float(losses[0].of_units.mean()) * losses[0].unit
         here = three_digits(math.sqrt(held) if error.is_root else held)
         text = (
             f"The held-out rows seem to differ from the training rows: the {error.name} is {here} there, and "
-            f"{three_digits(error.bagged)} at training rows that were left out."
+            f"{three_digits(error.bagged)} at training {unseen.noun.plural} that were left out."
         )
         yield Finding(HARDER, text, "Find out how the held-out rows differ from the training rows.")
     if TOO_FEW in cases and ranking is not None and ranking.are_few:
-        yield Finding(TINY, f"The hold-out is tiny: {_held_out(ranking)}{_few_of(ranking)}.", cases[TOO_FEW].advice)
+        tiny = f"The hold-out is tiny: {_held_out(ranking)}{_few_of(ranking)}."
+        if ranking.n >= FEWEST_RANKED and math.isnan(ranking.value) and ranking.rarest is None:
+            tiny = f"All {_held_out(ranking)} have the same target."
+        yield Finding(TINY, tiny, cases[TOO_FEW].advice)
     if low := _of_coverage(covered):
         action = "Find out how the held-out rows differ from the training rows. Until then, do not rely on intervals."
         yield Finding(COVERAGE, low[0], action)
@@ -879,6 +898,8 @@ def _stable(
     answer, status = "No, and bagging does not help.", WARNING
     if ALREADY_STABLE in cases:
         answer, status = "Yes, even without bagging.", GOOD
+        if spread and not is_little:
+            answer = "The base model is, but the bagged model is not."
     elif STABILIZED in cases:
         answer, status = ("Yes.", GOOD) if is_little else ("More stable than the base model.", WARNING)
     elif NOT_COMPARED in cases:

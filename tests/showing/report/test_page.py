@@ -558,7 +558,7 @@ def test_the_report_has_errors_on_unseen_rows_with_their_intervals(diabetes, can
     for result, name in ((diabetes[0], "root mean squared error"), (cancer, "Brier score")):
         write(tmp_path / "page.html", result)
         text = (tmp_path / "page.html").read_text()
-        low, high = result.unseen.stated.ends()
+        low, high = result.unseen.errors[-1].ends()
         assert name in text
         assert f"{rounded_down(low, digits=3)} to {rounded_up(high, digits=3)}" in text
         assert "Errors on unseen rows, estimated at" in text
