@@ -298,12 +298,12 @@ def test_the_error_on_unseen_rows_is_stated_with_its_interval_and_next_to_a_cons
     assert told("worse", "noise") == f"No. {error}, and its squared error is 40% above a constant's."
     below = "There, its squared error is 76.1% below a constant's."
     assert told("not clear") == f"Yes. {error}. {ranks} {below}"  # the held-out rows are clear
-    many = "About 5,700 rows would probably show whether it beats a constant."
+    many = "About 5,700 rows should show whether it beats a constant."
     assert told("not clear", "few rows") == f"Not known. {error}. {many}"
     assert told("not clear, above", "seems so") == f"Not known. {error}. {many}"
     assert told("not clear", "seems so").startswith(f"It seems so. {error}. {many} It ranks 40 held-out rows ")
     assert told("carried by few", "few rows") == (
-        f"Not known. {error[:-1]}, or wider). About 1,500 rows would probably show whether it beats a constant."
+        f"Not known. {error[:-1]}, or wider). About 1,500 rows should show whether it beats a constant."
     )
     assert told("same as a constant", "few rows") == f"No. {error}, the same as a constant's."
     assert told("hardly different", "few rows").endswith("That it beats a constant is not clear.")

@@ -825,7 +825,7 @@ def _on_unseen(unseen: Unseen, *, compare: bool) -> str:
         enough, noun = against.n_enough, unseen.noun
         if not enough <= _MOST_TIMES * unseen.n:
             return f"{text}. That it beats a constant is not clear."
-        return f"{text}. About {about_count(enough):,} {noun.plural} would probably show whether it beats a constant."
+        return f"{text}. About {about_count(enough):,} {noun.plural} should show whether it beats a constant."
     if unseen.is_constant:
         return f"{text}, the same as a constant's."
     size = 2 if last.is_root else 1
