@@ -187,7 +187,7 @@ def test_report_can_be_made_from_existing_objects(tmp_path):
     page = write(tmp_path / "together.html", together).read_text()
     assert "<h3>Prediction intervals</h3>" in page
     assert f"{100 * intervals.coverage(targets):.3g}% are inside their intervals" in page
-    assert "Errors on unseen rows, estimated at" in " ".join(page.split())
+    assert "Errors on unseen rows, estimated at 100 training rows" in " ".join(page.split())
     labels = np.where(y[:100] > 140, "high", "low")
     voter = BaggedClassifier(DecisionTreeClassifier(max_depth=2), n_bags=60, random_state=0).fit(X[:100], labels)
     classes = Study.of(leave_one_out(voter, points), certify(voter, vector=True, reused=True), model=voter)
