@@ -120,7 +120,7 @@ def test_scheme_names_work_everywhere():
 
 
 def test_unknown_scheme_name_raises_and_lists_the_known_ones():
-    with pytest.raises(ValueError, match=r"or one of \('subbagging', .*'poissonized'\). Got 'bag'"):
+    with pytest.raises(ValueError, match=r"or one of 'subbagging', .*'poissonized'\. Got 'bag'"):
         BaggedRegressor(scheme="bag").fit(X, y)
     assert BaggedRegressor(scheme="bag").get_params()["scheme"] == "bag"  # asking for parameters checks none
 
