@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from marks import since
 from stablebag.cli.sets import _classes, _table, columns_of, conclusion
 from stablebag.deciding import LabelSets
 from stablebag.tables.training import NewRows
@@ -22,7 +21,6 @@ def by_hand(members):
     return LabelSets(members, np.array(["cat", "dog", "[hen]"]), prediction, "inflated-argmax", "none")
 
 
-@since("click", "8.2", "its runner mixes what is said beside the results into them")
 def test_sets_prints_sets_and_writes_them_with_the_columns(run, table, tmp_path):
     output, new = tmp_path / "sets.csv", table.with_name("new-ill.csv")
     result = run("sets", table, "--target", "ill", "--test", new, "--output", output, "--delta", 0.2, *QUICK)
